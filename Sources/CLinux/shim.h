@@ -1,0 +1,45 @@
+// What glibc keeps behind _GNU_SOURCE, or behind macros that Swift can't read.
+#ifndef VIDFETCH_CLINUX_H
+#define VIDFETCH_CLINUX_H
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define VF_INLINE static inline __attribute__((always_inline))
+
+// O_TMPFILE and AT_EMPTY_PATH are macros over other macros.
+static const int vf_O_TMPFILE = O_TMPFILE;
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE (1 << 0)
+#endif
+
+// Renames, or fails with EEXIST where the new name is taken. The call is made by number, since
+// glibc declares its wrapper only under _GNU_SOURCE, which an importer may have lost.
+VF_INLINE int vf_rename_noreplace(int old_dir, const char *old_name, int new_dir,
+                                  const char *new_name) {
+  return (int)syscall(SYS_renameat2, old_dir, old_name, new_dir, new_name, RENAME_NOREPLACE);
+}
+
+VF_INLINE int vf_open(const char *path, int flags, unsigned mode) {
+  return open(path, flags, mode);
+}
+
+VF_INLINE int vf_openat(int dir, const char *path, int flags, unsigned mode) {
+  return openat(dir, path, flags, mode);
+}
+
+// Starts write-back of a range without waiting for it.
+VF_INLINE int vf_start_writeback(int fd, int64_t offset, int64_t count) {
+  return (int)syscall(SYS_sync_file_range, fd, offset, count, 2 /* SYNC_FILE_RANGE_WRITE */);
+}
+#endif

@@ -1,0 +1,2 @@
+private import FetchCore
+private import CCurl

@@ -1,0 +1,3 @@
+private import FetchCore
+private import CLinux
+private import CCrypto

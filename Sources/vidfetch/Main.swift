@@ -1,0 +1,7 @@
+private import FetchCLI
+
+@main
+enum Main {
+  static func main() {
+  }
+}
