@@ -17,6 +17,8 @@ package final class FileDescriptor: Sendable {
 
   deinit { if rawValue >= 0 { _ = Glibc.close(rawValue) } }
 
+  package static let readOnlyNonBlocking = O_RDONLY | O_NONBLOCK | O_NOCTTY
+
   /// Opens a path relative to a folder, always with `O_CLOEXEC`. Wraps `openat(2)`.
   package static func open(
     _ path: String, in folder: FileDescriptor? = nil, _ flags: Int32, mode: UInt32 = 0o666

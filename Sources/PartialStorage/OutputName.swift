@@ -27,6 +27,15 @@ package enum OutputName {
     return "\(stem)-\(number)\(suffix)"
   }
 
+  /// Whether a name is another with or without a number: `intro.mp4` and `intro-2.mp4`.
+  package static func isNumbered(_ name: String, of original: String) -> Bool {
+    if name == original { return true }
+    let (stem, suffix) = split(original)
+    guard name.hasPrefix(stem + "-"), name.hasSuffix(suffix) else { return false }
+    let digits = name.dropFirst(stem.count + 1).dropLast(suffix.count)
+    return !digits.isEmpty && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
+  }
+
   /// The name beside a result under which its source is kept: `NAME.source.EXT`.
   ///
   /// - Parameter source: the name that the source came under; its extension is used if it is plain.

@@ -28,6 +28,7 @@ package final class PartialFile: ByteSink {
     var sinceRecord: Int64 = 0
     var lastRecord = ContinuousClock.now
     var unsynced: Int64 = 0
+    var received: Int64 = 0
     var lastSync = ContinuousClock.now
     var recordFile: FileDescriptor?
     var writeback: ByteRange?
@@ -144,6 +145,9 @@ package final class PartialFile: ByteSink {
 
   package var ranges: ByteRangeSet { state.withLock { $0.record.ranges } }
 
+  /// Bytes written since the part was opened, those that were dropped later included.
+  package var received: Int64 { state.withLock { $0.received } }
+
   /// Changes what the record says about the resource, and writes it.
   package func updateRecord(_ change: (inout ResumeRecord) -> Void) {
     state.withLock { state in
@@ -177,6 +181,7 @@ package final class PartialFile: ByteSink {
       state.record.ranges.insert(range)
       state.sinceRecord += range.count
       state.unsynced += range.count
+      state.received += range.count
       if state.sinceRecord >= Self.recordInterval.bytes
         || state.lastRecord.duration(to: .now) >= Self.recordInterval.time
       {
@@ -241,6 +246,24 @@ package final class PartialFile: ByteSink {
       try clear()
     } catch {
       throw error.fetchError("starting \(folder.path)/\(name) over")
+    }
+  }
+
+  /// Gives the part a name of its own; `remove()` then only takes the record away.
+  ///
+  /// - Throws: `.output` where the name is taken and not to be replaced.
+  package func publish(as newName: String, replacing: Bool) throws(FetchError) {
+    let directory = folder.descriptor.rawValue
+    do throws(SystemError) {
+      try descriptor.sync()
+      if replacing {
+        _ = try retryingInterrupts("renameat") { renameat(directory, name, directory, newName) }
+      } else {
+        _ = try retryingInterrupts("linkat") { linkat(directory, name, directory, newName, 0) }
+      }
+      try folder.descriptor.sync()
+    } catch {
+      throw error.fetchError("keeping the source as \(folder.path)/\(newName)")
     }
   }
 

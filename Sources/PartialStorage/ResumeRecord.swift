@@ -13,17 +13,20 @@ package struct ResumeRecord: Sendable, Hashable {
   /// Which output a part was being made into, noted before the output gets its name. Should the
   /// process die between that and the part's removal, the next run knows the work to be done.
   package struct Publication: Sendable, Hashable, Codable {
+    /// The name that the output was about to get, in the part's folder.
+    package var name: String
     package var device: UInt64
     package var inode: UInt64
     package var size: Int64
     /// Modification time in nanoseconds.
     package var modified: Int64
 
-    package init(device: UInt64, inode: UInt64, size: Int64, modified: Int64) {
-      self.device = device
-      self.inode = inode
-      self.size = size
-      self.modified = modified
+    package init(name: String, _ status: FileStatus) {
+      self.name = name
+      device = status.device
+      inode = status.inode
+      size = status.size
+      modified = status.modified
     }
   }
 
@@ -36,6 +39,8 @@ package struct ResumeRecord: Sendable, Hashable {
   package var strongETag: String?
   package var weakETag: String?
   package var lastModified: String?
+  /// The Date of the response that `lastModified` came with.
+  package var date: String?
   /// The resource's size, where the server told it.
   package var total: Int64?
   /// The file name that the server proposed, as it came.
@@ -75,6 +80,7 @@ extension ResumeRecord {
     var etag: String?
     var weak_etag: String?
     var last_modified: String?
+    var date: String?
     var total: Int64?
     var name: String?
     var publication: Publication?
@@ -91,10 +97,12 @@ extension ResumeRecord {
     line.member("etag", strongETag)
     line.member("weak_etag", weakETag)
     line.member("last_modified", lastModified)
+    line.member("date", date)
     line.member("total", total)
     line.member("name", proposedName)
     if let publication {
       line.raw(#","publication":{"device":\#(publication.device),"inode":\#(publication.inode)"#)
+      line.member("name", publication.name)
       line.raw(#","size":\#(publication.size),"modified":\#(publication.modified)}"#)
     }
     line.member("ranges", ranges)
@@ -119,6 +127,7 @@ extension ResumeRecord {
     strongETag = wire.etag
     weakETag = wire.weak_etag
     lastModified = wire.last_modified
+    date = wire.date
     total = wire.total
     proposedName = wire.name
     publication = wire.publication
