@@ -50,8 +50,8 @@ package enum SourceAddress: Sendable, Hashable {
     guard let mark = url.firstRange(of: "://") else { return url }
     let rest = url[mark.upperBound...].prefix { $0 != "?" && $0 != "#" }
     let authority = rest.prefix { $0 != "/" }
-    guard let sign = authority.lastIndex(of: "@") else { return url[..<mark.upperBound] + rest }
-    return url[..<mark.upperBound] + rest[rest.index(after: sign)...]
+    guard let sign = authority.lastIndex(of: "@") else { return String(url[..<mark.upperBound] + rest) }
+    return String(url[..<mark.upperBound] + rest[rest.index(after: sign)...])
   }
 
   private static func isWord(_ byte: UInt8) -> Bool {
