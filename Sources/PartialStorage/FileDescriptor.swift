@@ -34,7 +34,9 @@ package final class FileDescriptor: Sendable {
   package func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(SystemError) -> Int {
-    try retryingInterrupts("pread") { pread(rawValue, buffer.baseAddress, buffer.count, Int(offset)) }
+    try retryingInterrupts("pread") {
+      pread(rawValue, buffer.baseAddress, buffer.count, Int(offset))
+    }
   }
 
   /// Reads the bytes from `offset` on, at most `count`; fewer only at the end of the file.
@@ -112,7 +114,7 @@ package final class FileDescriptor: Sendable {
     do {
       _ = try retryingInterrupts("flock") { flock(rawValue, LOCK_EX | LOCK_NB) }
       return true
-    } catch where error.number == EWOULDBLOCK {
+    } catch  where error.number == EWOULDBLOCK {
       return false
     }
   }

@@ -104,7 +104,7 @@ package final class Folder: Sendable {
   package func remove(_ name: String) throws(SystemError) {
     do {
       _ = try retryingInterrupts("unlinkat") { unlinkat(descriptor.rawValue, name, 0) }
-    } catch where error.number == ENOENT {}
+    } catch  where error.number == ENOENT {}
   }
 
   /// Bytes that this user can still write.

@@ -45,7 +45,7 @@ package final class OutputFile: Sendable {
           return OutputFile(
             descriptor: descriptor, folder: folder, hiddenName: nil, stagingName: staging)
         }
-      } catch where [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(error.number) {
+      } catch  where [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(error.number) {
         // A file system or kernel without O_TMPFILE: the named way below.
       }
       let hidden = stem + ".out"
@@ -100,7 +100,7 @@ package final class OutputFile: Sendable {
           _ = try retryingInterrupts("renameat2") {
             vf_rename_noreplace(directory, hiddenName, directory, name)
           }
-        } catch where error.number == EINVAL || error.number == ENOSYS {
+        } catch  where error.number == EINVAL || error.number == ENOSYS {
           _ = try retryingInterrupts("linkat") {
             linkat(directory, hiddenName, directory, name, 0)
           }
@@ -110,7 +110,7 @@ package final class OutputFile: Sendable {
         try link(to: name)
       }
       return true
-    } catch where error.number == EEXIST {
+    } catch  where error.number == EEXIST {
       return false
     }
   }
@@ -144,7 +144,7 @@ package final class OutputFile: Sendable {
   private func syncFolder() throws(SystemError) {
     do throws(SystemError) {
       try folder.descriptor.sync()
-    } catch where error.number == EINVAL || error.number == EROFS {
+    } catch  where error.number == EINVAL || error.number == EROFS {
       // Some network file systems can't sync a folder; they make names durable by themselves.
     }
   }

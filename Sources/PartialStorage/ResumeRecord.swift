@@ -118,7 +118,8 @@ extension ResumeRecord {
     guard lineEnd > tail else { return nil }
     let body = Array(content[..<(lineEnd - tail)])
     let checksum = Array(SHA256.hexDigest(of: body).utf8)
-    guard Array(content[(lineEnd - tail)..<lineEnd]) == Self.checksumMember + checksum + Self.closing,
+    guard
+      Array(content[(lineEnd - tail)..<lineEnd]) == Self.checksumMember + checksum + Self.closing,
       let wire = try? JSONDecoder().decode(Wire.self, from: Data(body + [0x7D])),
       wire.v == Self.currentVersion, wire.resource == resource,
       let ranges = Self.rangeSet(wire.ranges), let synced = Self.rangeSet(wire.synced)

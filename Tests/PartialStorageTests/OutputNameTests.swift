@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct OutputNameTests {
   @Test(arguments: [
-    ("clip.mp4", "clip.mp4"), ("../../escaped.mp4", "escaped.mp4"), ("/tmp/absolute.mp4", "absolute.mp4"),
+    ("clip.mp4", "clip.mp4"), ("../../escaped.mp4", "escaped.mp4"),
+    ("/tmp/absolute.mp4", "absolute.mp4"),
     ("..\\..\\back.mp4", "back.mp4"), (".bashrc", "bashrc.mp4"), ("-y.mp4", "y.mp4"),
     ("part: one.mp4", "part: one.mp4"), ("100%03d.mp4", "100%03d.mp4"),
     ("  lead and trail .mp4 ", "lead and trail.mp4"), ("no extension", "no extension.mp4"),
@@ -43,7 +44,9 @@ import Testing
       #expect(!name.contains("/") && !name.utf8.contains(0))
       #expect(name.first != "." && name.first != "-")
       #expect(
-        !name.unicodeScalars.contains { [.control, .format].contains($0.properties.generalCategory) }
+        !name.unicodeScalars.contains {
+          [.control, .format].contains($0.properties.generalCategory)
+        }
       )
     }
   }

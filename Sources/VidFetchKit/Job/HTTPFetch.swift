@@ -194,7 +194,8 @@ final class HTTPFetch: ExchangeDelegate {
     switch decision {
     case .append(let offset, _, let total, let compares):
       return accept(
-        response, at: offset, total: total, compareBelow: compares ? offset + expectation.overlap : nil)
+        response, at: offset, total: total,
+        compareBelow: compares ? offset + expectation.overlap : nil)
     case .alreadyComplete:
       let total = expectation.total ?? part.ranges.byteCount
       return discard(.report(.completed(total: total, isFramed: true)))
@@ -347,7 +348,9 @@ final class HTTPFetch: ExchangeDelegate {
     case .wait(let wait, let message):
       var error = failure.error
       error.message += "; " + message
-      error.retryAfter = failure.response?.retryAfter?.wait(now: WallClock.seconds()).map { Int($0) }
+      error.retryAfter = failure.response?.retryAfter?.wait(now: WallClock.seconds()).map {
+        Int($0)
+      }
       return .paused(wait: wait, attempt: failures, error: error)
     }
   }

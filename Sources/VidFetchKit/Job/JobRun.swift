@@ -92,7 +92,9 @@ final class JobRun {
     let target = try JobTarget(request)
     self.target = target
     if let name = target.nameIfKnown, case .file = address {
-      if try target.isSatisfied(by: name, source: local?.1) { return skip(to: target.path(of: name)) }
+      if try target.isSatisfied(by: name, source: local?.1) {
+        return skip(to: target.path(of: name))
+      }
     }
     if let local {
       source = .local(local.0, local.1)
@@ -123,7 +125,9 @@ final class JobRun {
       throw error
     }
     announceStart()
-    if case .unusable(let bytes) = part.found { emit(.restart(reason: .partUnusable, bytes: bytes)) }
+    if case .unusable(let bytes) = part.found {
+      emit(.restart(reason: .partUnusable, bytes: bytes))
+    }
     let fetch = HTTPFetch(
       url, settings: request.transfer, part: part,
       admit: { [target] admission throws(FetchError) in try admission.check(target) },
@@ -179,7 +183,8 @@ final class JobRun {
     case .restart(let reason, let bytes):
       emit(.restart(reason: reason, bytes: bytes))
       if reason == .remoteChanged {
-        warn(FetchWarning(.remoteChanged, "the remote file changed; it is fetched from its beginning"))
+        warn(
+          FetchWarning(.remoteChanged, "the remote file changed; it is fetched from its beginning"))
       }
       perform(machine.handle(.restart))
     case .targetExists(let path):

@@ -149,7 +149,8 @@ struct JobTarget: Sendable {
 
   private static func taken(_ path: String) -> FetchError {
     FetchError(
-      .output, "\(path) exists already", recovery: "use --overwrite, --skip-existing or another name"
+      .output, "\(path) exists already",
+      recovery: "use --overwrite, --skip-existing or another name"
     )
   }
 }

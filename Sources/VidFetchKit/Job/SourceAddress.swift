@@ -50,7 +50,9 @@ package enum SourceAddress: Sendable, Hashable {
     guard let mark = url.firstRange(of: "://") else { return url }
     let rest = url[mark.upperBound...].prefix { $0 != "?" && $0 != "#" }
     let authority = rest.prefix { $0 != "/" }
-    guard let sign = authority.lastIndex(of: "@") else { return String(url[..<mark.upperBound] + rest) }
+    guard let sign = authority.lastIndex(of: "@") else {
+      return String(url[..<mark.upperBound] + rest)
+    }
     return String(url[..<mark.upperBound] + rest[rest.index(after: sign)...])
   }
 
