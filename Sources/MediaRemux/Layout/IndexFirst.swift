@@ -14,7 +14,8 @@ package enum IndexFirst {
   /// is a pass over the whole file. Holes in the file stay holes.
   ///
   /// - Parameters:
-  ///   - sink: the file, open for reading and writing. Borrowed. Its position is not used.
+  ///   - sink: the file, open for reading and writing. Borrowed. Its position is
+  ///     neither used nor kept.
   ///   - gap: the bytes that were left out for the index, which no box covers; nil where there are
   ///     none: then the index goes right behind `ftyp`.
   ///   - cancellation: looked at between blocks.
@@ -155,14 +156,24 @@ struct IndexMover {
     while end > layout.mediaStart {
       try checkCancellation()
       let start = max(layout.mediaStart, end - Self.blockSize)
-      let block = try read(start, end - start)
-      // Zeros are written only over something else, so that a sparse file stays sparse.
-      var isThere = block.allSatisfy { $0 == 0 }
-      if isThere { isThere = try existing(start + delta, end - start).allSatisfy { $0 == 0 } }
-      if !isThere { try write(block, at: start + delta) }
+      // A hole is written only over something else, so that a sparse file stays sparse.
+      if !isHole(start, end) || !isHole(start + delta, end + delta) {
+        try write(read(start, end - start), at: start + delta)
+      }
       end = start
     }
   }
+
+  /// Whether the file is known to hold nothing but a hole there; past its end it does.
+  ///
+  /// A file system that knows no holes says no (lseek(2), SEEK_DATA).
+  private func isHole(_ start: Int64, _ end: Int64) -> Bool {
+    let data = lseek(sink, off_t(start), Self.seekData)
+    return data < 0 ? errno == ENXIO : Int64(data) >= end
+  }
+
+  /// `SEEK_DATA`, which the imported C library leaves out.
+  private static let seekData: Int32 = 3
 
   // MARK: The file
 
@@ -170,22 +181,17 @@ struct IndexMover {
     if cancellation?.isCancelled == true { throw .cancelled }
   }
 
-  /// All of the bytes asked for.
   private func read(_ offset: Int64, _ count: Int64) throws(FetchError) -> [UInt8] {
-    let bytes = try existing(offset, count)
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try DescriptorIO.read(sink, at: offset, count: Int(count))
+    } catch {
+      throw error.fetchError(Self.doing)
+    }
     guard bytes.count == count else {
       throw FetchError(.localIO, "the new file became shorter while its index was moved")
     }
     return bytes
-  }
-
-  /// What there is of the bytes asked for.
-  private func existing(_ offset: Int64, _ count: Int64) throws(FetchError) -> [UInt8] {
-    do throws(SystemError) {
-      return try DescriptorIO.read(sink, at: offset, count: Int(count))
-    } catch {
-      throw error.fetchError(Self.doing)
-    }
   }
 
   private func write(_ bytes: [UInt8], at offset: Int64) throws(FetchError) {

@@ -75,10 +75,25 @@ enum AudioFrameStructure {
   static func examine(
     _ reader: SourceReader, size: Int64
   ) throws(FetchError) -> StructureVerdict {
+    let first = try startOfFrames(reader)
+    guard first < size else { return .cut("the ID3 tag", needs: first, has: size) }
     let end = try endOfFrames(reader, size: size)
-    let start = max(0, end - Int64(tailSize))
+    let start = max(min(first, end), end - Int64(tailSize))
     let tail = try reader.read(at: start, count: Int(end - start))
-    return judge(tail)
+    return judge(tail, startsWithFrame: start == first)
+  }
+
+  /// Where the frames begin: behind ID3v2 tags (id3v2.4.0-structure, 3.1).
+  static func startOfFrames(_ reader: SourceReader) throws(FetchError) -> Int64 {
+    var start: Int64 = 0
+    for _ in 0..<4 {
+      let head = try reader.read(at: start, count: 10)
+      guard head.count == 10, head.has(Array("ID3".utf8), at: 0) else { break }
+      // Four times seven bits; a footer repeats the header.
+      let length = head[6..<10].reduce(Int64(0)) { $0 << 7 | Int64($1 & 0x7F) }
+      start += 10 + length + (head[5] & 0x10 != 0 ? 10 : 0)
+    }
+    return start
   }
 
   /// Where the frames end and tags (ID3v1, APEv2) begin.
@@ -105,8 +120,8 @@ enum AudioFrameStructure {
     return end
   }
 
-  /// Judges the last bytes of the frames.
-  static func judge(_ bytes: [UInt8]) -> StructureVerdict {
+  /// Judges the last bytes of the frames; `startsWithFrame` where they are all of them.
+  static func judge(_ bytes: [UInt8], startsWithFrame: Bool) -> StructureVerdict {
     var position = 0
     var kind: Bool?
     while position < bytes.count {
@@ -117,10 +132,12 @@ enum AudioFrameStructure {
         continue
       }
       let next = position + frame.length
-      if kind == nil {
+      if position == 0, startsWithFrame, next >= bytes.count {
+        kind = frame.isADTS
+      } else if kind == nil {
         // Bytes that look like a header are met anywhere: two more in step make it one.
         guard let second = AudioFrame(bytes, at: next), second.isADTS == frame.isADTS,
-          next + second.length >= bytes.count
+          next + second.length + 6 > bytes.count
             || AudioFrame(bytes, at: next + second.length)?.isADTS == frame.isADTS
         else {
           position += 1

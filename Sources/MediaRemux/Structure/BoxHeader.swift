@@ -103,9 +103,10 @@ struct TableCursor {
   private let start: Int64
   private let stride: Int64
 
-  /// The table of entries of `stride` bytes that begins at `start`.
-  init(_ reader: SourceReader, limit: Int64, start: Int64, stride: Int) {
-    window = SourceWindow(reader, limit: limit, blockSize: 64 * 1024)
+  /// The table of entries of `stride` bytes between two offsets.
+  init(_ reader: SourceReader, start: Int64, end: Int64, stride: Int) {
+    let length = Int(clamping: max(0, end - start))
+    window = SourceWindow(reader, limit: end, blockSize: min(length, 64 * 1024))
     self.start = start
     self.stride = Int64(stride)
   }

@@ -61,7 +61,7 @@ struct FragmentLedger {
       let count = try window.big(at: stts.payload + 4, width: 4)
     else { return }
     let table = TableCursor(
-      window.reader, limit: min(stts.end, window.limit), start: stts.payload + 8, stride: 8)
+      window.reader, start: stts.payload + 8, end: min(stts.end, window.limit), stride: 8)
     for index in 0..<Int64(count) {
       guard let samples = try table.field(index, width: 4),
         let delta = try table.field(index, at: 4, width: 4)
@@ -167,7 +167,7 @@ struct FragmentLedger {
       track.longestSample = max(track.longestSample, track.defaultDuration)
     } else {
       let table = TableCursor(
-        window.reader, limit: window.limit, start: next, stride: stride)
+        window.reader, start: next, end: min(trun.end, window.limit), stride: stride)
       let sizeAt: Int64 = flags & 0x100 != 0 ? 4 : 0
       for index in 0..<Int64(count) {
         var duration = track.defaultDuration

@@ -89,8 +89,10 @@ struct MovieStructure {
     return brands
   }
 
-  /// Takes a segment index that describes the whole file: one that stands before all segments and
-  /// lists several. One at a segment's head ends with that segment and proves nothing.
+  /// Takes a segment index that describes the whole file.
+  ///
+  /// It stands before all segments and lists several. One at a segment's head ends with that segment
+  /// and proves nothing.
   private mutating func takeIndex(_ box: BoxHeader) throws(FetchError) {
     guard !sawSegmentType, fragments.fragments == 0 else { return }
     let isLong = try (window.byte(at: box.payload) ?? 0) > 0

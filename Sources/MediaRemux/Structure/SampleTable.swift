@@ -61,9 +61,9 @@ struct SampleTable {
     }
 
     let soundUnit = fixedSize > 0 && fixedSize <= 8 ? try soundUnit(first("stsd")) : nil
-    let sizeTable = cursor(sizes.payload + 12, stride: width == 4 ? 1 : Int(width / 8))
-    let offsetTable = cursor(offsets.payload + 8, stride: offsetWidth)
-    let runTable = cursor(chunks.payload + 8, stride: 12)
+    let sizeTable = cursor(sizes, skipping: 12, stride: width == 4 ? 1 : Int(width / 8))
+    let offsetTable = cursor(offsets, skipping: 8, stride: offsetWidth)
+    let runTable = cursor(chunks, skipping: 8, stride: 12)
 
     var sample: Int64 = 0
     var samplesPerChunk: Int64 = 0
@@ -96,8 +96,9 @@ struct SampleTable {
     return result
   }
 
-  private func cursor(_ start: Int64, stride: Int) -> TableCursor {
-    TableCursor(window.reader, limit: window.limit, start: start, stride: stride)
+  private func cursor(_ box: BoxHeader, skipping: Int64, stride: Int) -> TableCursor {
+    TableCursor(
+      window.reader, start: box.payload + skipping, end: min(box.end, window.limit), stride: stride)
   }
 
   private func size(
@@ -135,7 +136,7 @@ struct SampleTable {
 }
 
 extension Int64 {
-  /// The product, or `Int64.max` where it would overflow. Both must be non-negative.
+  /// The product, or `Int64.max` where it would overflow; both must be non-negative.
   func clampedProduct(_ other: Int64) -> Int64 {
     let (product, overflow) = multipliedReportingOverflow(by: other)
     return overflow ? .max : product

@@ -55,12 +55,16 @@ package struct SourceReader: Sendable {
   /// The source's size in bytes; nil where it is not known yet.
   package func size() throws(FetchError) -> Int64? { try sizeOfSource() }
 
-  /// The bytes at `offset`; fewer than `count` only at the source's end. May block.
+  /// The bytes at `offset`; fewer than `count` only at the source's end.
+  ///
+  /// May block until they are there.
   package func read(at offset: Int64, count: Int) throws(FetchError) -> [UInt8] {
     try readSource(offset, count)
   }
 
-  /// The source's size, found by reading where nobody has said it. Blocks until the end is known.
+  /// The source's size, found by reading where nobody has said it.
+  ///
+  /// Blocks until the end is known.
   func measuredSize() throws(FetchError) -> Int64 {
     if let size = try size() { return max(0, size) }
     // Doubling finds a place past the end, halving the end itself: at most 2 x 63 reads of one byte.

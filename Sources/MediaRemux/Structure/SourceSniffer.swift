@@ -11,7 +11,7 @@ package enum SniffedSource: Sendable, Hashable {
   case notMedia(FetchError)
 }
 
-/// Names a source by its first bytes. Pure.
+/// Names a source by its first bytes, and does nothing else.
 package enum SourceSniffer {
   /// Looks at the head of a source.
   ///
@@ -32,10 +32,8 @@ package enum SourceSniffer {
           .notMedia, "\(name), not a video", recovery: "check the address; it isn't a media file's")
       )
     }
-    let text = TextBody(head)
-    if let text, let error = text.refusal { return .notMedia(error) }
-    if text == nil, let kind = looseMedia(head) { return .media(kind) }
-    return .media(nil)
+    if let text = TextBody(head) { return .notMedia(text.refusal) }
+    return .media(looseMedia(head))
   }
 
   // MARK: Media

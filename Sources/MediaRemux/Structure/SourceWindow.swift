@@ -3,7 +3,9 @@
 
 import FetchCore
 
-/// Reads small values of a source through one cached block. Not Sendable: one parser owns it.
+/// Reads small values of a source through one cached block.
+///
+/// Not Sendable: one parser owns it.
 final class SourceWindow {
   let reader: SourceReader
   /// Nothing at or past this offset is read.
@@ -16,7 +18,7 @@ final class SourceWindow {
   init(_ reader: SourceReader, limit: Int64, blockSize: Int = 16 * 1024) {
     self.reader = reader
     self.limit = limit
-    self.blockSize = max(64, blockSize)
+    self.blockSize = max(16, blockSize)
   }
 
   /// `count` bytes at `offset`; nil where the source has fewer.
@@ -73,7 +75,7 @@ final class SourceWindow {
 }
 
 extension Int64 {
-  /// The sum, or `Int64.max` where it would overflow. Both must be non-negative.
+  /// The sum, or `Int64.max` where it would overflow; both must be non-negative.
   func clampedSum(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? .max : sum

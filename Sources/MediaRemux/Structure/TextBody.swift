@@ -25,8 +25,8 @@ struct TextBody {
 
   // MARK: What it is
 
-  /// The error that says what the text is. Never nil: no text is a video.
-  var refusal: FetchError? {
+  /// The error that says what the text is; no text is a video.
+  var refusal: FetchError {
     if begins("#extm3u") {
       let isHLS = contains("#ext-x-") || contains("#extinf")
       return Self.error(
