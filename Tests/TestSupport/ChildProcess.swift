@@ -67,7 +67,9 @@ package enum ChildDescriptor: Sendable {
   case brokenPipe
 }
 
-/// A child process, running or ended. Any thread may use it.
+/// A child process, running or ended.
+///
+/// Any thread may use it.
 package final class ChildProcess: Sendable {
   private struct State {
     var status: ExitStatus?
@@ -83,8 +85,9 @@ package final class ChildProcess: Sendable {
   private let start: Double
   private let state = Mutex(State())
 
-  /// Starts `arguments[0]`, found on PATH, with exactly the environment given. A program that
-  /// cannot be started shows as exit 126 or 127.
+  /// Starts `arguments[0]`, found on PATH, with exactly the environment given.
+  ///
+  /// A program that cannot be started shows as exit 126 or 127.
   ///
   /// - Parameter ownGroup: makes the child the leader of a new process group.
   package init(

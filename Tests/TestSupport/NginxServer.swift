@@ -83,7 +83,9 @@ package final class NginxServer: Sendable {
   package func url(_ path: String) -> String { "http://127.0.0.1:\(httpPort)/\(path)" }
   package func secureURL(_ path: String) -> String { "https://127.0.0.1:\(httpsPort)/\(path)" }
 
-  /// The requests that have been answered so far. A request appears once its last byte was sent.
+  /// The requests that have been answered so far.
+  ///
+  /// A request appears once its last byte was sent.
   package func log() -> [Request] {
     let text = String(decoding: fileBytes(scratch.file("access.log")), as: UTF8.self)
     return text.split(separator: "\n").compactMap { line in

@@ -7,12 +7,14 @@ package final class Terminal: Sendable {
   private let scratch: ScratchDirectory
   private var socket: String { scratch.file("tmux") }
 
-  /// Runs `command` in a POSIX shell. When it has ended, a line `[ended N]` shows its status.
+  /// Runs `command` in a POSIX shell.
+  ///
+  /// When it has ended, a line `[ended N]` shows its status.
   package init(
     columns: Int, rows: Int = 24, _ command: String, environment: [String: String]
   ) throws {
     scratch = try ScratchDirectory()
-    let script = try scratch.write("run", "\(command)\nprintf '[ended %s]\\n' $?\nexec sleep 600\n")
+    let script = try scratch.write("run", "(\n\(command)\n)\nprintf '[ended %s]\\n' $?\nexec sleep 600\n")
     let variables = environment.flatMap { ["-e", "\($0.key)=\($0.value)"] }
     try scratch.write(
       "conf",

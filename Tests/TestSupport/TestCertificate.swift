@@ -58,8 +58,9 @@ package final class TestAuthority: Sendable {
   }
 }
 
-/// Removes a folder when the process exits normally. The path is handed over through a global
-/// because atexit(3) calls back without a context.
+/// Removes a folder when the process exits normally.
+///
+/// The path is handed over through a global because atexit(3) calls back without a context.
 private func removeAtExit(_ path: String) {
   folderToRemove.withLock { $0 = path }
   atexit {
