@@ -1,6 +1,8 @@
 import Glibc
 
-/// Writes to the system's log. Any thread. Wraps `vsyslog(3)`.
+/// Writes to the system's log.
+///
+/// Any thread. Wraps `vsyslog(3)`.
 package enum SystemLog {
   /// Logs one line as an error of the user facility.
   package static func error(_ text: String) {

@@ -9,7 +9,9 @@ import Glibc
 /// It is closed by `close()`, which shows errors, or else when the last reference goes. Reading and
 /// writing are positioned, so several threads may use one descriptor at once.
 package final class FileDescriptor: Sendable {
-  /// Valid while this object lives and has not been closed. Borrow it, never close it.
+  /// Valid while this object lives and has not been closed.
+  ///
+  /// Borrow it, never close it.
   package let rawValue: Int32
 
   /// Takes over an open descriptor.
@@ -19,7 +21,9 @@ package final class FileDescriptor: Sendable {
 
   package static let readOnlyNonBlocking = O_RDONLY | O_NONBLOCK | O_NOCTTY
 
-  /// Opens a path relative to a folder, always with `O_CLOEXEC`. Wraps `openat(2)`.
+  /// Opens a path relative to a folder, always with `O_CLOEXEC`.
+  ///
+  /// Wraps `openat(2)`.
   package static func open(
     _ path: String, in folder: FileDescriptor? = nil, _ flags: Int32, mode: UInt32 = 0o666
   ) throws(SystemError) -> FileDescriptor {
@@ -30,7 +34,9 @@ package final class FileDescriptor: Sendable {
     return FileDescriptor(owning: descriptor)
   }
 
-  /// Reads up to `buffer.count` bytes; 0 at the end of the file. Wraps `pread(2)`.
+  /// Reads up to `buffer.count` bytes; 0 at the end of the file.
+  ///
+  /// Wraps `pread(2)`.
   package func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(SystemError) -> Int {
@@ -63,7 +69,9 @@ package final class FileDescriptor: Sendable {
     return bytes
   }
 
-  /// Writes all of `buffer`. Wraps `pwrite(2)`.
+  /// Writes all of `buffer`.
+  ///
+  /// Wraps `pwrite(2)`.
   package func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
     var written = 0
     while written < buffer.count {
@@ -94,7 +102,9 @@ package final class FileDescriptor: Sendable {
     _ = try retryingInterrupts("ftruncate") { ftruncate(rawValue, Int(size)) }
   }
 
-  /// Waits until data and metadata are on the disk. An error is final: a second call would lie.
+  /// Waits until data and metadata are on the disk.
+  ///
+  /// An error is final: a second call would lie.
   package func sync() throws(SystemError) {
     _ = try retryingInterrupts("fsync") { fsync(rawValue) }
   }
@@ -104,7 +114,9 @@ package final class FileDescriptor: Sendable {
     _ = try retryingInterrupts("fdatasync") { fdatasync(rawValue) }
   }
 
-  /// Starts write-back of a range, so that a later sync finds little to do. Never fails.
+  /// Starts write-back of a range, so that a later sync finds little to do.
+  ///
+  /// Never fails.
   package func startWriteback(_ range: ByteRange) {
     _ = vf_start_writeback(rawValue, range.lowerBound, range.count)
   }

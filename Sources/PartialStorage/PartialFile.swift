@@ -169,7 +169,9 @@ package final class PartialFile: ByteSink {
 
   // MARK: - Writing
 
-  /// Writes bytes of the resource and announces them. On the transfer thread.
+  /// Writes bytes of the resource and announces them.
+  ///
+  /// On the transfer thread.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FetchError) {
     guard let range = ByteRange(offset: offset, count: Int64(bytes.count)) else { return }
     do throws(SystemError) {
@@ -207,7 +209,9 @@ package final class PartialFile: ByteSink {
     return gathered
   }
 
-  /// Makes the record's claims durable where it is time: after 64 MiB or 10 s. On the job's thread.
+  /// Makes the record's claims durable where it is time: after 64 MiB or 10 s.
+  ///
+  /// On the job's thread.
   package func syncIfDue() throws(FetchError) {
     let isDue = state.withLock { state in
       let waited = state.lastSync.duration(to: .now)

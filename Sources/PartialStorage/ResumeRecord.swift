@@ -10,8 +10,10 @@ import FoundationEssentials
 /// comma that precedes it; whatever follows the line's end is left over from a longer record and
 /// means nothing, so that a record can be rewritten in place.
 package struct ResumeRecord: Sendable, Hashable {
-  /// Which output a part was being made into, noted before the output gets its name. Should the
-  /// process die between that and the part's removal, the next run knows the work to be done.
+  /// Which output a part was being made into, noted before the output gets its name.
+  ///
+  /// Should the process die between that and the part's removal, the next run knows the work to be
+  /// done.
   package struct Publication: Sendable, Hashable, Codable {
     /// The name that the output was about to get, in the part's folder.
     package var name: String
@@ -72,7 +74,9 @@ extension ResumeRecord {
   private static let checksumMember = Array(#","checksum":""#.utf8)
   private static let closing = Array(#""}"#.utf8)
 
-  /// What the decoder reads. Written by hand below, since a record is written for each mebibyte.
+  /// What the decoder reads.
+  ///
+  /// Written by hand below, since a record is written for each mebibyte.
   private struct Wire: Codable {
     var v: Int
     var resource: String

@@ -15,7 +15,9 @@ struct Admission: Sendable {
   let missing: Int64?
   let total: Int64?
 
-  /// Asks the target's folder. On the transfer thread: a few quick system calls.
+  /// Asks the target's folder.
+  ///
+  /// On the transfer thread: a few quick system calls.
   ///
   /// - Throws: `.output` where the name is taken, `.diskFull` where there is no room.
   func check(_ target: JobTarget) throws(FetchError) -> Verdict {

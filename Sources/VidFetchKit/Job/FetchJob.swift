@@ -38,6 +38,8 @@ package final class FetchJob: Sendable {
     }
   }
 
-  /// Stops whichever stages are running; the result follows within a second. Any thread; idempotent.
+  /// Stops whichever stages are running; the result follows within a second.
+  ///
+  /// Any thread; idempotent.
   package func cancel() { cancellation.cancel() }
 }

@@ -18,8 +18,10 @@ final class HTTPFetch: ExchangeDelegate {
     let key: ResourceKey
   }
 
-  /// What the job is told. After `request()` exactly one of the reports that end it comes:
-  /// all but `accepted`, `warning` and `log` do.
+  /// What the job is told.
+  ///
+  /// After `request()` exactly one of the reports that end it comes: all but `accepted`, `warning`
+  /// and `log` do.
   enum Report: Sendable {
     /// Bytes will come.
     case accepted(total: Int64?)

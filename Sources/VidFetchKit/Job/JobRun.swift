@@ -5,7 +5,9 @@ import FetchCore
 import MediaRemux
 import PartialStorage
 
-/// A job at work. Confined to the thread that calls `run()`; others reach it through its mailbox.
+/// A job at work.
+///
+/// Confined to the thread that calls `run()`; others reach it through its mailbox.
 final class JobRun {
   enum Message: Sendable {
     case fetch(HTTPFetch.Report)

@@ -128,7 +128,9 @@ struct JobTarget: Sendable {
   }
 
   /// Whether a part's record shows that an earlier run published this very output and died before
-  /// it could remove the part. Returns the path.
+  /// it could remove the part.
+  ///
+  /// Returns the path.
   func published(by record: ResumeRecord) -> String? {
     guard let publication = record.publication,
       nameIfKnown.map({ OutputName.isNumbered(publication.name, of: $0) }) ?? true,

@@ -55,7 +55,9 @@ public struct VideoError: LocalizedError, Sendable, Hashable, CustomStringConver
     "\(texts.description). \(texts.reason). \(texts.recovery)."
   }
 
-  /// Writes the three texts as one line to the system's log (`syslog(3)`). Any thread.
+  /// Writes the three texts as one line to the system's log (`syslog(3)`).
+  ///
+  /// Any thread.
   public func log() { SystemLog.error("vidfetch: \(description)") }
 
   /// Gives the three texts as one line to a log of the caller's own.
