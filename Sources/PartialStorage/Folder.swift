@@ -127,13 +127,15 @@ package final class Folder: Sendable {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
+  /// The path from the root on, without the components that say nothing.
   package static func absolute(_ path: String) -> String {
     var whole = path
     if !path.hasPrefix("/"), let current = getcwd(nil, 0) {
       defer { free(current) }
       whole = String(cString: current) + "/" + path
     }
-    while whole.count > 1, whole.hasSuffix("/") { whole.removeLast() }
-    return whole
+    // `..` stays: what it means depends on symbolic links.
+    let components = whole.split(separator: "/").filter { $0 != "." }
+    return "/" + components.joined(separator: "/")
   }
 }

@@ -99,6 +99,13 @@ import Testing
     #expect(scratch.names == ["a"])
   }
 
+  @Test(arguments: [
+    ("/a/b", "/a/b"), ("/a/./b//", "/a/b"), ("/", "/"), ("/a/../b", "/a/../b"), ("//x", "/x"),
+  ])
+  func absolutePathsLoseOnlyWhatSaysNothing(path: String, absolute: String) {
+    #expect(Folder.absolute(path) == absolute)
+  }
+
   @Test func missingFolderIsNamedBeforeAnythingIsDone() throws {
     let scratch = try Scratch()
     do {
