@@ -8,7 +8,7 @@ import FetchCore
 final class Muxer {
   private var context: UnsafeMutablePointer<AVFormatContext>?
   private let io: SinkIO
-  private var wroteHeader = false
+  private static let movieTimescale: Int64 = 90_000
 
   init(_ io: SinkIO, format: ContainerFormat) throws(FetchError) {
     self.io = io
@@ -49,7 +49,8 @@ final class Muxer {
     let result = avcodec_parameters_copy(stream.pointee.codecpar, source.pointee.codecpar)
     if result < 0 { throw AVError(code: result).fetchError(.writing, evidence: nil) }
     let codec = source.pointee.codecpar.pointee.codec_id
-    if let sampleEntry {
+    if let sampleEntry = sampleEntry == "dvh1" ? "hvc1" : sampleEntry {
+      // libavformat 59 knows no `dvh1`: the name is put right in the finished index.
       stream.pointee.codecpar.pointee.codec_tag = fourCharacterCode(sampleEntry)
     } else if !keepsTag(source.pointee.codecpar.pointee.codec_tag, codec) {
       stream.pointee.codecpar.pointee.codec_tag = 0
@@ -57,10 +58,10 @@ final class Muxer {
     stream.pointee.time_base = timeBase(for: source, format: format)
     stream.pointee.avg_frame_rate = source.pointee.avg_frame_rate
     stream.pointee.r_frame_rate = source.pointee.r_frame_rate
-    stream.pointee.sample_aspect_ratio = source.pointee.sample_aspect_ratio
-    if source.pointee.sample_aspect_ratio.num == 0 {
-      stream.pointee.sample_aspect_ratio = source.pointee.codecpar.pointee.sample_aspect_ratio
-    }
+    // The container's pixel aspect wins over the bitstream's, and the muxer wants to see one only.
+    let aspect = av_guess_sample_aspect_ratio(nil, source, nil)
+    stream.pointee.sample_aspect_ratio = aspect
+    stream.pointee.codecpar.pointee.sample_aspect_ratio = aspect
     stream.pointee.disposition = source.pointee.disposition
     av_dict_copy(&stream.pointee.metadata, source.pointee.metadata, 0)
     // libavformat 59 keeps what belongs to a whole stream (matrix, HDR, Dolby Vision) on AVStream,
@@ -139,6 +140,8 @@ final class Muxer {
     var options: OpaquePointer?
     defer { av_dict_free(&options) }
     if gap > 0 { av_dict_set_int(&options, "moov_size", gap, 0) }
+    // Fine enough for an edit list to begin and end where the source's does.
+    av_dict_set_int(&options, "movie_timescale", Self.movieTimescale, 0)
     let keys = Metadata(context?.pointee.metadata).keys
     if keys.contains(where: { $0.contains(".") }) {
       // Names in reverse-DNS form have a home only in the mdta form of metadata.
@@ -147,14 +150,15 @@ final class Muxer {
     let result = avformat_write_header(context, &options)
     try io.rethrow()
     if result < 0 { throw AVError(code: result).fetchError(.writing, evidence: log.lastError) }
-    wroteHeader = true
   }
 
   /// Where the gap lies: right after the file type box.
-  func gapRange(_ gap: Int64) -> ByteRange? {
+  func gapRange(_ gap: Int64) throws(FetchError) -> ByteRange? {
     guard gap > 0, let pb = context?.pointee.pb else { return nil }
-    // Behind the gap the muxer has put the 16 bytes that open the media box.
-    return ByteRange(offset: avio_seek(pb, 0, SEEK_CUR) - 16 - gap, count: gap)
+    avio_flush(pb)
+    try io.rethrow()
+    let fileType = try io.read(at: 0, count: 8)
+    return ByteRange(offset: Int64(fileType.integer(0, 4)), count: gap)
   }
 
   /// The streams' time bases, as the header fixed them.

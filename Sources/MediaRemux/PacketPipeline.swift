@@ -20,7 +20,11 @@ struct PacketPipeline {
     var line = LedgerLine()
     /// Samples of a stream whose index lists all of them; nil elsewhere.
     let declared: Int64?
+    let sourceTrack: SourceTrack?
     var corruptPackets: Int64 = 0
+    /// Whether the latest packet is damaged: a source that ends so was cut.
+    var endsCorrupt = false
+    var lastDelta: Int64 = 0
   }
 
   private let demuxer: Demuxer
@@ -41,7 +45,7 @@ struct PacketPipeline {
   /// Adds the streams and writes the header.
   init(
     demuxer: Demuxer, muxer: Muxer, output: SinkIO, plan: StreamPlan, format: ContainerFormat,
-    log: AVLog, gap: Int64
+    log: AVLog, gap: Int64, sourceIndex: SourceIndex
   ) throws(FetchError) {
     self.demuxer = demuxer
     self.muxer = muxer
@@ -81,7 +85,9 @@ struct PacketPipeline {
           to: muxer.timeBase(of: made),
           shift: entry.description.isAttachedPicture
             ? 0 : av_rescale_q(start.value, start.base, from),
-          declared: streams[index].pointee.nb_frames > 0 ? listed : nil))
+          declared: streams[index].pointee.nb_frames > 0 && !sourceIndex.isFragmented
+            ? listed : nil,
+          sourceTrack: sourceIndex.tracks.first { $0.id == Int(streams[index].pointee.id) }))
     }
   }
 
@@ -164,22 +170,35 @@ struct PacketPipeline {
   ) throws(FetchError) {
     let size = packet.size
     let flags = packet.flags
-    if flags & AV_PKT_FLAG_CORRUPT != 0 { track.corruptPackets += track.line.packets == 0 ? 0 : 1 }
-    let duration = av_rescale_q(packet.duration, track.from, track.to)
+    let isCorrupt = flags & AV_PKT_FLAG_CORRUPT != 0
+    if isCorrupt { track.corruptPackets += 1 }
+    track.endsCorrupt = isCorrupt
+    var duration = av_rescale_q(packet.duration, track.from, track.to)
+    if duration <= 0 { duration = track.lastDelta }
+    let last = track.repair.lastDTS
     var stamps = track.repair.next(
       pts: packet.pts.map { av_rescale_q($0 - track.shift, track.from, track.to) },
       dts: packet.dts.map { av_rescale_q($0 - track.shift, track.from, track.to) },
       duration: duration)
     if track.entry.description.isAttachedPicture { stamps = .init(pts: 0, dts: 0) }
+    if let last { track.lastDelta = stamps.dts - last }
     packet.pointer.pointee.pts = stamps.pts
     packet.pointer.pointee.dts = stamps.dts
     packet.pointer.pointee.duration = duration
     packet.pointer.pointee.stream_index = track.output
     packet.pointer.pointee.pos = -1
+    var hidden: (start: Int64, end: Int64) = (0, 0)
+    if packet.pointer.pointee.side_data_elems > 0, let skipped = packet.skippedSamples {
+      let rate = AVRational(num: 1, den: Int32(max(track.entry.description.sampleRate ?? 1, 1)))
+      hidden = (
+        av_rescale_q(skipped.start, rate, track.to), av_rescale_q(skipped.end, rate, track.to)
+      )
+    }
     try muxer.write(packet, log: log)
     track.line.add(
       bytes: size, stamps: stamps, duration: duration,
-      isPresented: flags & AV_PKT_FLAG_DISCARD == 0)
+      isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hidden.start,
+      hiddenEnd: hidden.end)
   }
 
   /// A stream that shows up after the header can't be added any more.
@@ -211,11 +230,7 @@ struct PacketPipeline {
     }
     for track in media {
       let index = track.source
-      if track.corruptPackets > 0 {
-        throw FetchError(
-          .damaged, "\(track.corruptPackets) packets of stream \(index) are damaged",
-          recovery: "fetch the file again, or from another source")
-      }
+      try judgeCorruption(of: track)
       if let declared = track.declared, track.line.packets < declared, track.line.packets > 0 {
         throw FetchError(
           .damaged,
@@ -238,6 +253,51 @@ struct PacketPipeline {
               + " stream \(index) were missing or not rising and had to be set"))
       }
     }
+  }
+
+  /// Damaged packets end a remux, but for a broadcast recording's own: a receiver loses transport
+  /// packets now and then, and nobody has them any more.
+  private mutating func judgeCorruption(of track: Track) throws(FetchError) {
+    guard track.corruptPackets > 0 else { return }
+    let text = "\(track.corruptPackets) packets of stream \(track.source) are damaged"
+    let isRecording = demuxer.mayJump && demuxer.formatName == "mpegts"
+    let isRare = track.corruptPackets <= max(4, track.line.packets / 100)
+    guard isRecording, isRare, !track.endsCorrupt else {
+      throw FetchError(
+        .damaged, text, recovery: "fetch the file again, or from another source")
+    }
+    warnings.append(
+      FetchWarning(
+        .unusual, stream: track.source, "\(text) in the source itself; they are kept as they are"))
+  }
+
+  /// What the finished index must be told, in the order of its tracks.
+  var amendments: [TrackAmendment] {
+    tracks.filter { $0.line.packets > 0 && !$0.entry.description.isAttachedPicture }.map { track in
+      var amendment = TrackAmendment()
+      if track.entry.description.kind.isMedia { amendment.presentation = presentation(of: track) }
+      if track.entry.sampleEntry == "dvh1" { amendment.sampleEntry = "dvh1" }
+      if track.entry.description.kind == .video, let source = track.sourceTrack {
+        amendment.entryBoxes = TrackAmendment.carriedBoxes.compactMap { source.entryBoxes[$0] }
+      }
+      return amendment
+    }
+  }
+
+  private func presentation(of track: Track) -> TrackAmendment.Presentation? {
+    guard let begin = track.line.firstPresentation, var end = track.line.lastPresentationEnd,
+      let first = track.line.firstDTS
+    else { return nil }
+    if let seconds = track.sourceTrack?.presentedEnd {
+      // The source's edit list may end inside its last packet.
+      let shift = av_rescale_q(track.shift, track.from, track.to)
+      let ticks = Double(track.to.den) / Double(track.to.num)
+      let sourceEnd = Int64((seconds * ticks).rounded()) - shift
+      let tick = Int64(ticks / Double(max(track.sourceTrack?.movieTimescale ?? 1, 1))) + 1
+      if sourceEnd < end - tick, sourceEnd > begin { end = sourceEnd }
+    }
+    return TrackAmendment.Presentation(
+      delay: max(begin, 0), mediaStart: begin - first, duration: end - begin)
   }
 
   /// What the output must be found to hold, in the output's order.

@@ -64,15 +64,17 @@ struct Remux {
     let output = SinkIO(descriptor: sink)
     let muxer = try Muxer(output, format: request.format)
     defer { muxer.close() }
+    let index = kind == .mp4 ? try SourceIndex(bytes) : SourceIndex()
     let gap = request.indexFirst ? gapSize(demuxer, plan, kind) : 0
     var pipeline = try PacketPipeline(
       demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: request.format,
-      log: log, gap: gap)
-    let gapRange = muxer.gapRange(gap)
+      log: log, gap: gap, sourceIndex: index)
+    let gapRange = try muxer.gapRange(gap)
     try pipeline.run(availability: availability, onMessage: onMessage)
     try pipeline.checkSource()
     let proof = try prove(reader, kind)
     try muxer.finish(log: log)
+    try amendIndex(output, behind: gapRange, pipeline.amendments)
     muxer.close()
 
     var size = output.size
@@ -155,6 +157,30 @@ struct Remux {
         }
       }
     }
+  }
+
+  /// Puts right, in the index at the output's end, what the muxer could not say.
+  private func amendIndex(
+    _ output: SinkIO, behind gap: ByteRange?, _ amendments: [TrackAmendment]
+  ) throws(FetchError) {
+    var at: Int64 = 0
+    while at < output.size {
+      if at == gap?.lowerBound { at = gap?.upperBound ?? at }
+      let header = try output.read(at: at, count: 16)
+      guard header.count >= 8 else { break }
+      let short = header.integer(0, 4)
+      let length = Int64(clamping: short == 1 ? header.integer(8, 8) : short)
+      if header.fourCharacters(4) == "moov" {
+        let moov = try output.read(at: at, count: Int(min(length, output.size - at)))
+        if let amended = IndexAmendment.apply(amendments, to: moov) {
+          try output.replaceTail(from: at, with: amended)
+        }
+        return
+      }
+      guard length >= 8 else { break }
+      at += length
+    }
+    throw FetchError(.internal, "the output has no index", recovery: "report it as a bug")
   }
 
   /// How it is known that the source was whole.

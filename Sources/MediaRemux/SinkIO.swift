@@ -82,6 +82,35 @@ final class SinkIO {
     return Int32(bytes.count)
   }
 
+  /// Reads back what was written.
+  func read(at offset: Int64, count: Int) throws(FetchError) -> [UInt8] {
+    var failure: FetchError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      do throws(SystemError) {
+        filled = try retryingInterrupts("pread") {
+          pread(descriptor, buffer.baseAddress, count, off_t(offset))
+        }
+      } catch {
+        failure = error.sinkError
+      }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+
+  /// Puts `bytes` at `offset` and ends the output behind them.
+  func replaceTail(from offset: Int64, with bytes: [UInt8]) throws(FetchError) {
+    position = offset
+    _ = bytes.withUnsafeBytes { write($0) }
+    try rethrow()
+    do throws(SystemError) {
+      _ = try retryingInterrupts("ftruncate") { ftruncate(descriptor, off_t(position)) }
+    } catch {
+      throw error.sinkError
+    }
+    size = position
+  }
+
   private func startWriteBack() {
     guard position - writeBackStart >= Self.writeBackStep else { return }
     // Only a hint: the final fsync is what counts, so a refusal is no failure.

@@ -54,6 +54,8 @@ extension StreamDescription {
     if codec == "hevc" {
       lacksParameterSets = !Self.hasParameterSets(parameters)
     }
+    lacksPresentationTimes =
+      sourceFormat == "avi" && kind == .video && parameters.video_delay > 0
     readSideData(stream)
     if tag == "encv" || tag == "enca" { isEncrypted = true }
   }

@@ -32,6 +32,9 @@ struct StreamDescription: Hashable {
   var dolbyVisionProfile: Int?
   var hasStereo3D = false
   var hasSpherical = false
+  /// Whether pictures are stored in another order than they are shown, in a container that has no
+  /// presentation times (AVI).
+  var lacksPresentationTimes = false
 
   init(index: Int, kind: StreamReport.Kind, codec: String) {
     self.index = index

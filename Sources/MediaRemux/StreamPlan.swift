@@ -103,8 +103,14 @@ struct StreamPlan: Hashable {
       case .held:
         break
       }
+      if stream.lacksPresentationTimes {
+        throw FetchError(
+          .cannotPassthrough,
+          "\(stream.codecName) video with B-frames in AVI has no presentation times (stream"
+            + " \(stream.index)), which \(format.rawValue) needs",
+          recovery: "keep the source")
+      }
       entry.sampleEntry = try sampleEntry(stream, format: format, warnings: &warnings)
-      loseSpatialData(stream, format: format, warnings: &warnings)
     case .subtitle:
       guard case .refused = CodecSupport.of(stream.codec, in: format) else { return entry }
       let reason = "\(format.rawValue) cannot hold \(stream.codecName) unchanged"
@@ -146,13 +152,6 @@ struct StreamPlan: Hashable {
         .cannotPassthrough, "Dolby Vision profile 5 (hevc) cannot be kept in mov",
         reason: "without its configuration (dvcC) the colours are wrong", recovery: "mp4 works")
     }
-    if profile != nil, format == .mov {
-      warnings.append(
-        FetchWarning(
-          .propertyLost, stream: stream.index,
-          "Dolby Vision configuration (dvcC, dvvC) of stream \(stream.index) lost: mov cannot hold it"
-        ))
-    }
     if stream.lacksParameterSets {
       warnings.append(
         FetchWarning(
@@ -166,20 +165,6 @@ struct StreamPlan: Hashable {
       return "dvh1"
     }
     return "hvc1"
-  }
-
-  private static func loseSpatialData(
-    _ stream: StreamDescription, format: ContainerFormat, warnings: inout [FetchWarning]
-  ) {
-    guard format == .mov else { return }
-    for (isThere, what) in [
-      (stream.hasStereo3D, "stereo 3D (st3d)"), (stream.hasSpherical, "spherical (sv3d)"),
-    ] where isThere {
-      warnings.append(
-        FetchWarning(
-          .propertyLost, stream: stream.index,
-          "\(what) description of stream \(stream.index) lost: mov cannot hold it"))
-    }
   }
 }
 
