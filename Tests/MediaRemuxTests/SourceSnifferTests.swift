@@ -14,7 +14,9 @@ import Testing
   }
 
   private static func message(_ head: [UInt8], size: Int64? = nil) -> String? {
-    guard case .notMedia(let error) = SourceSniffer.sniff(head: head, size: size) else { return nil }
+    guard case .notMedia(let error) = SourceSniffer.sniff(head: head, size: size) else {
+      return nil
+    }
     #expect(error.code == .notMedia)
     return error.message
   }
@@ -69,34 +71,36 @@ import Testing
     #expect(Self.message([], size: nil) == "the body is empty")
   }
 
-  @Test(arguments: [
-    ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0], "PNG"),
-    ([0xFF, 0xD8, 0xFF, 0xE0, 0, 16], "JPEG"), (Array("GIF89a\u{1}".utf8), "GIF"),
-    (Array("RIFF\u{1}\u{1}\u{0}\u{0}WEBPVP8 ".utf8), "WebP"), (Array("%PDF-1.7\n".utf8), "PDF"),
-    ([0x50, 0x4B, 3, 4, 20, 0], "zip"), ([0x1F, 0x8B, 8, 0, 0], "gzip"),
-    ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0], "xz"), ([0x28, 0xB5, 0x2F, 0xFD, 4], "zstd"),
-    ([0x7F, 0x45, 0x4C, 0x46, 2, 1, 1], "ELF"),
-    ([0, 0, 0, 24] + Array("ftypheic".utf8) + [0, 0, 0, 0], "HEIF"),
-  ] as [([UInt8], String)])
+  @Test(
+    arguments: [
+      ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0], "PNG"),
+      ([0xFF, 0xD8, 0xFF, 0xE0, 0, 16], "JPEG"), (Array("GIF89a\u{1}".utf8), "GIF"),
+      (Array("RIFF\u{1}\u{1}\u{0}\u{0}WEBPVP8 ".utf8), "WebP"), (Array("%PDF-1.7\n".utf8), "PDF"),
+      ([0x50, 0x4B, 3, 4, 20, 0], "zip"), ([0x1F, 0x8B, 8, 0, 0], "gzip"),
+      ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0], "xz"), ([0x28, 0xB5, 0x2F, 0xFD, 4], "zstd"),
+      ([0x7F, 0x45, 0x4C, 0x46, 2, 1, 1], "ELF"),
+      ([0, 0, 0, 24] + Array("ftypheic".utf8) + [0, 0, 0, 0], "HEIF"),
+    ] as [([UInt8], String)])
   func binaryFormatsAreNamed(_ head: [UInt8], _ expected: String) throws {
     #expect(try #require(Self.message(head)).contains(expected))
   }
 
-  @Test(arguments: [
-    (Array("\u{0}\u{0}\u{0}\u{20}ftypisom".utf8), .mp4),
-    (Array("\u{0}\u{0}\u{0}\u{8}wide\u{1}\u{0}\u{0}\u{0}mdat".utf8), .mp4),
-    (Array("\u{0}\u{0}\u{4}\u{0}moov\u{0}\u{0}\u{0}\u{6C}mvhd".utf8), .mp4),
-    (Array("\u{0}\u{0}\u{0}\u{1}mdat\u{0}\u{0}\u{0}\u{1}".utf8), .mp4),
-    (Array("\u{0}\u{0}\u{0}\u{18}stypmsdh".utf8), .mp4),
-    ([0x1A, 0x45, 0xDF, 0xA3, 0x9F], .matroska), ([0, 0, 1, 0xBA, 0x44, 0, 4], .mpegPS),
-    (Array("FLV\u{1}\u{5}\u{0}\u{0}\u{0}\u{9}".utf8), .flv),
-    (Array("RIFF\u{1}\u{0}\u{0}\u{0}AVI LIST".utf8), .avi),
-    (Array("RF64\u{1}\u{0}\u{0}\u{0}WAVEds64".utf8), .wav),
-    (Array("OggS\u{0}\u{2}".utf8), .ogg), (ASFObject.header, .asf),
-    (Array("ID3\u{3}\u{0}\u{0}\u{0}\u{0}\u{8}\u{0}".utf8), .mp3),
-    (Array("fLaC\u{0}\u{0}\u{0}\u{22}".utf8), .other), (Array("#!AMR\n\u{3C}\u{8}".utf8), .other),
-    ([0, 0, 0, 1, 0x67, 0x64, 0, 0x1E], .other),
-  ] as [([UInt8], ContainerKind)])
+  @Test(
+    arguments: [
+      (Array("\u{0}\u{0}\u{0}\u{20}ftypisom".utf8), .mp4),
+      (Array("\u{0}\u{0}\u{0}\u{8}wide\u{1}\u{0}\u{0}\u{0}mdat".utf8), .mp4),
+      (Array("\u{0}\u{0}\u{4}\u{0}moov\u{0}\u{0}\u{0}\u{6C}mvhd".utf8), .mp4),
+      (Array("\u{0}\u{0}\u{0}\u{1}mdat\u{0}\u{0}\u{0}\u{1}".utf8), .mp4),
+      (Array("\u{0}\u{0}\u{0}\u{18}stypmsdh".utf8), .mp4),
+      ([0x1A, 0x45, 0xDF, 0xA3, 0x9F], .matroska), ([0, 0, 1, 0xBA, 0x44, 0, 4], .mpegPS),
+      (Array("FLV\u{1}\u{5}\u{0}\u{0}\u{0}\u{9}".utf8), .flv),
+      (Array("RIFF\u{1}\u{0}\u{0}\u{0}AVI LIST".utf8), .avi),
+      (Array("RF64\u{1}\u{0}\u{0}\u{0}WAVEds64".utf8), .wav),
+      (Array("OggS\u{0}\u{2}".utf8), .ogg), (ASFObject.header, .asf),
+      (Array("ID3\u{3}\u{0}\u{0}\u{0}\u{0}\u{8}\u{0}".utf8), .mp3),
+      (Array("fLaC\u{0}\u{0}\u{0}\u{22}".utf8), .other), (Array("#!AMR\n\u{3C}\u{8}".utf8), .other),
+      ([0, 0, 0, 1, 0x67, 0x64, 0, 0x1E], .other),
+    ] as [([UInt8], ContainerKind)])
   func mediaIsRecognised(_ head: [UInt8], _ kind: ContainerKind) {
     #expect(SourceSniffer.sniff(head: head, size: nil) == .media(kind))
   }
@@ -130,7 +134,9 @@ import Testing
 
   @Test func anyShortHeadIsHandled() {
     var generator = SeededGenerator(seed: 2)
-    let starts = ["ID3", "RIFF", "ftyp", "<", "<!--", "<?", "{", "\u{0}\u{0}\u{0}\u{18}ftyp", "FLV"]
+    let starts = [
+      "ID3", "RIFF", "ftyp", "<", "<!--", "<?", "{", "\u{0}\u{0}\u{0}\u{18}ftyp", "FLV",
+    ]
     for start in starts {
       for count in 0..<24 {
         let noise = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

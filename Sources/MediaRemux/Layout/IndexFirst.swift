@@ -155,7 +155,10 @@ struct IndexMover {
     var end = layout.moovStart
     while end > layout.mediaStart {
       try checkCancellation()
-      let start = max(layout.mediaStart, end - Self.blockSize)
+      // Blocks are aligned where they go: pages are written whole, and a page that holds the first
+      // byte of the next block would not pass for a hole any more.
+      let target = (end + delta - 1) / Self.blockSize * Self.blockSize
+      let start = max(layout.mediaStart, target - delta)
       // A hole is written only over something else, so that a sparse file stays sparse.
       if !isHole(start, end) || !isHole(start + delta, end + delta) {
         try write(read(start, end - start), at: start + delta)

@@ -123,10 +123,12 @@ enum AudioFrameStructure {
   /// Judges the last bytes of the frames; `startsWithFrame` where they are all of them.
   static func judge(_ bytes: [UInt8], startsWithFrame: Bool) -> StructureVerdict {
     var position = 0
+    /// Whether the frames in step are ADTS; nil while none are.
     var kind: Bool?
     while position < bytes.count {
       guard let frame = AudioFrame(bytes, at: position), kind == nil || kind == frame.isADTS else {
         if let kind, let verdict = cutHeader(bytes, at: position, isADTS: kind) { return verdict }
+        kind = nil
         position += 1
         while position < bytes.count, bytes[position] != 0xFF { position += 1 }
         continue

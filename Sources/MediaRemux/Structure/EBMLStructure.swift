@@ -84,6 +84,11 @@ struct EBMLStructure {
       }
       guard element.id == MatroskaID.segment else {
         guard let end = element.end else { return .incomplete(Self.notElement(position)) }
+        if element.id == MatroskaID.cluster {
+          // The Segment went on after its size was written.
+          clusters += 1
+          hasUnknownSize = true
+        }
         if segments > 0, !hasUnknownSize, end > size { break }
         if end > size { return cut(element) }
         position = end

@@ -206,6 +206,8 @@ struct FragmentLedger {
       let sample = Double(track.longestSample) / Double(track.timescale)
       tolerance = max(tolerance, min(sample, 0.5))
     }
+    // Fragments without durations of their own say nothing.
+    if longest == 0 { return .undeclared }
     if longest + tolerance >= declared { return .whole }
     return declared - longest <= 1 ? .nearly : .short(has: longest, of: declared)
   }

@@ -60,7 +60,6 @@ struct MovieStructure {
       try fragments.read(moov: box, window)
     case "moof":
       lastMedia = box.end
-      lastMessage = false
       randomAccess = false
       try fragments.read(moof: box, window)
     case "mdat":

@@ -50,6 +50,8 @@ enum ProgramStreamStructure {
           return isEnded ? .proven : .noEndOfItsOwn
         }
         guard let next = firstPack(bytes, from: position) else {
+          // Behind an end code anything may have been appended.
+          if isEnded { return .noEndOfItsOwn }
           return .incomplete("damaged: what follows the last packet is no packet")
         }
         isEnded = false

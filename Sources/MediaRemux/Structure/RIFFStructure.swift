@@ -44,12 +44,12 @@ enum RIFFStructure {
     var indexEnd: Int64 = 0
     while position < size {
       guard let riff = try chunk(window, at: position), riff.id == "RIFF" else { break }
-      if riff.isOpen {
+      if riff.isOpen || hasHeaderCounted(riff, size) {
         isOpen = true
       } else if riff.end > size {
         return cut("the RIFF chunk", riff, size)
       }
-      let end = riff.isOpen ? size : riff.end
+      let end = riff.isOpen ? size : min(riff.end, size)
       if let verdict = try walkAVI(
         window, from: position + 12, to: end, isOpen: &isOpen, indexEnd: &indexEnd)
       {
@@ -62,6 +62,11 @@ enum RIFFStructure {
     if isOpen { return .noEndOfItsOwn }
     if size - position >= 8, try !window.isZero(from: position) { return .noEndOfItsOwn }
     return .proven
+  }
+
+  /// Some writers count the 8 bytes of the chunk's header as well; its parts tell whether they end.
+  private static func hasHeaderCounted(_ riff: Chunk, _ size: Int64) -> Bool {
+    riff.end > size && riff.end - size <= 8
   }
 
   /// Walks the chunks of a RIFF chunk; nil where nothing is wrong with them.
@@ -79,8 +84,6 @@ enum RIFFStructure {
         return nil
       }
       if part.end > size {
-        // A streaming writer's chunk of unknown size may hold anything.
-        if isOpen, !isMedia { return nil }
         return cut("chunk \(part.id.text)", part, size)
       }
       if part.end > end { isOpen = true }
@@ -140,7 +143,7 @@ enum RIFFStructure {
         if isLong, part.length == 0xFFFF_FFFF, let longData { data.length = longData }
         if data.isOpen { return data.payload == size ? .proven : .noEndOfItsOwn }
         if data.end > size { return cut("chunk data", data, size) }
-        if !riff.isOpen, !isLong, riff.end > size.clampedSum(Int64(1)) {
+        if !riff.isOpen, !isLong, riff.end > size, !hasHeaderCounted(riff, size) {
           return cut("the RIFF chunk", riff, size)
         }
         return .proven

@@ -43,7 +43,12 @@ struct TextBody {
     if begins("webvtt") || begins("[script info]") || contains(" --> ") && beginsWithDigit {
       return Self.error("subtitles, not a video", recovery: "give the address of the video")
     }
-    if begins("{") || begins("[") {
+    if begins("[playlist]") {
+      return Self.error(
+        "a PLS playlist, which vidfetch can't fetch yet",
+        recovery: "give the address of a media file")
+    }
+    if begins("{") || beginsJSONArray {
       return Self.error(
         "a JSON document, not a video",
         recovery: "check the address and whether a sign-in or a token is needed")
@@ -108,6 +113,12 @@ struct TextBody {
 
   private var beginsWithDigit: Bool {
     start < text.count && (0x30...0x39).contains(text[start])
+  }
+
+  private var beginsJSONArray: Bool {
+    guard begins("[") else { return false }
+    let next = text[(start + 1)...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+    return next.map { Array("{[\"]-0123456789".utf8).contains($0) } ?? true
   }
 
   /// The name of the first element, without its prefix.
