@@ -91,6 +91,12 @@ ff -f lavfi -i testsrc=s=160x120:r=25 $A -t 4 $X -b:v 250k -c:a aac -b:a 48k $E 
 patch same-size resume_a.mp4 resume_b.mp4
 }
 
+#:protected
+protected() {                        # common encryption (ISO/IEC 23001-7); the key does not matter
+ff -i plain.mp4 -c copy -encryption_scheme cenc-aes-ctr -encryption_key 76a6c65c5ea762046bd749a2e632ccbb \
+   -encryption_kid a7e61c373e219033c21091fa607bf3b8 $E -movflags +faststart cenc.mp4
+}
+
 #:demo
 demo() {                             # a zoom into the Mandelbrot set over a quiet chord; below 1 MiB
 ff -f lavfi -i "mandelbrot=s=640x360:r=24:start_scale=2.6:end_scale=0.02:end_pts=240:maxiter=900" \
