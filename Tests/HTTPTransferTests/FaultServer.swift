@@ -4,7 +4,7 @@ import Foundation
 import HTTPTransfer
 import Testing
 
-/// A running `Tests/Fixtures/faultserver.py`. Its first bytes on stdout say where it listens.
+/// A running `Tests/Fixtures/faultserver.py`, whose first line on stdout says where it listens.
 final class FaultServer: Sendable {
   let port: Int
   /// A second listener of the same server.

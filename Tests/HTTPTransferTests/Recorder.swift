@@ -22,7 +22,10 @@ final class MemorySink: ByteSink {
       let start = Int(offset)
       let missing = start + bytes.count - state.bytes.count
       if missing > 0 { state.bytes.append(contentsOf: repeatElement(0, count: missing)) }
-      state.bytes.replaceSubrange(start..<start + bytes.count, with: bytes)
+      state.bytes.withUnsafeMutableBytes { memory in
+        UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + bytes.count])
+          .copyMemory(from: bytes)
+      }
       state.writes.append(bytes.count)
     }
     onWrite(offset, bytes.count)
