@@ -129,3 +129,14 @@ func quickSettings() -> TransferSettings {
   settings.stallTimeout = .seconds(10)
   return settings
 }
+
+/// A value behind a lock, as a class that closures can hold.
+final class Locked<Value: Sendable>: Sendable {
+  private let value: Mutex<Value>
+
+  init(_ value: Value) { self.value = Mutex(value) }
+
+  func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    value.withLock { value in body(&value) }
+  }
+}
