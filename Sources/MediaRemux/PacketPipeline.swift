@@ -204,18 +204,18 @@ struct PacketPipeline {
     packet.pointer.pointee.duration = duration
     packet.pointer.pointee.stream_index = track.output
     packet.pointer.pointee.pos = -1
-    var hidden: (start: Int64, end: Int64) = (track.line.packets == 0 ? track.padding : 0, 0)
-    if packet.pointer.pointee.side_data_elems > 0, let skipped = packet.skippedSamples {
-      let rate = AVRational(num: 1, den: Int32(max(track.entry.description.sampleRate ?? 1, 1)))
-      hidden = (
-        av_rescale_q(skipped.start, rate, track.to), av_rescale_q(skipped.end, rate, track.to)
-      )
+    var hiddenStart: Int64 = 0
+    if track.line.packets == 0 {
+      hiddenStart = track.padding
+      if let skipped = packet.skippedAtStart {
+        let rate = AVRational(num: 1, den: Int32(max(track.entry.description.sampleRate ?? 1, 1)))
+        hiddenStart = av_rescale_q(skipped, rate, track.to)
+      }
     }
     try muxer.write(packet, log: log)
     track.line.add(
       bytes: size, stamps: stamps, duration: duration,
-      isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hidden.start,
-      hiddenEnd: hidden.end)
+      isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hiddenStart)
   }
 
   /// A stream that shows up after the header can't be added any more.
