@@ -7,7 +7,9 @@ package import VidFetchKit
 
 /// The vidfetch command.
 package struct Command {
-  /// Starts a job; its events go to the closure, the result is the last. Returns its cancel.
+  /// Starts a job; its events go to the closure, the result is the last.
+  ///
+  /// Returns its cancel.
   package typealias Runner =
     (JobRequest, @escaping @Sendable (JobEvent) -> Void) -> @Sendable () -> Void
 

@@ -21,7 +21,9 @@ package final class SignalWatcher: Sendable {
   private let endings: [Int32]
   private let state = Mutex(State())
 
-  /// Blocks the signals in this thread and those that it makes. To be called before there is another.
+  /// Blocks the signals in this thread and those that it makes.
+  ///
+  /// To be called before there is another.
   ///
   /// Signals that were ignored when the process began stay ignored, as nohup(1) and a shell's `&`
   /// want it.
