@@ -80,8 +80,9 @@ package struct ProgressBar: Sendable {
   private var rateField: String { Figures.rateField(snapshot.rate) }
 
   private var timeField: String? {
-    if phase == .done || snapshot.fraction == nil { return nil }
-    let time = phase == .failed ? nil : Figures.time(snapshot.eta)
+    if snapshot.fraction == nil { return nil }
+    // The field stays where there is nothing left to tell, so that the last line stands like the others.
+    let time = phase == .done || phase == .failed ? nil : Figures.time(snapshot.eta)
     return Figures.padded(time.map { "ETA \(Figures.padded($0, to: 8))" } ?? "", to: 12)
   }
 
