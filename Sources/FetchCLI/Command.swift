@@ -151,7 +151,8 @@ package struct Command {
       switch inbox.next(timeout: patience) {
       case .job(.result(let result)): return (result, signal)
       case .job(let event): reporter.show(event, at: now())
-      case .redraw: reporter.redraw()
+      case .resized: reporter.resize()
+      case .continued: reporter.resume()
       case .interrupted(let number):
         signal = number
         deadline = now() + Self.cancelGrace

@@ -8,7 +8,7 @@ package import VidFetchKit
 package final class EventInbox: Sendable {
   package enum Message: Sendable {
     case job(JobEvent)
-    case redraw
+    case resized, continued
     case interrupted(by: Int32)
   }
 

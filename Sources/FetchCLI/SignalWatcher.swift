@@ -61,7 +61,11 @@ package final class SignalWatcher: Sendable {
     while true {
       var signal: Int32 = 0
       guard sigwait(&set, &signal) == 0 else { return }
-      if endings.contains(signal) { interrupt(by: signal) } else { inbox.post(.redraw) }
+      switch signal {
+      case SIGWINCH: inbox.post(.resized)
+      case SIGCONT: inbox.post(.continued)
+      default: interrupt(by: signal)
+      }
     }
   }
 

@@ -38,7 +38,7 @@ private struct CommandRun {
     let output = try FileHandle(forWritingTo: outputFile)
     let error = try FileHandle(forWritingTo: errorFile)
     let environment = CommandEnvironment(
-      variables: ["COLUMNS": "81", "TERM": "xterm"], standardErrorIsTerminal: terminal)
+      variables: ["COLUMNS": "83", "TERM": "xterm"], standardErrorIsTerminal: terminal)
     let command = Command(
       terminal: Terminal(
         output: output.fileDescriptor, error: error.fileDescriptor, environment: environment),

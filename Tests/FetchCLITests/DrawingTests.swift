@@ -96,12 +96,12 @@ import VidFetchKit
     let titles = ["", "a", "視頻動画한국어.mp4", "👩‍👩‍👧‍👦🏳️‍🌈e\u{301}.mov", String(repeating: "long", count: 99)]
     for title in titles {
       for snapshot in strangeSnapshots {
-        for phase in [.running(tick: 7), .running(tick: -1), .done, .failed]
+        for phase in [.running(tick: 7), .running(tick: -1), .done, .failed, .interrupted]
           as [ProgressBar.Phase]
         {
           let text = line(snapshot, width, title: title, phase: phase)
           let columns = DisplayWidth.of(text)
-          // A wide character may leave one column of the title empty; then the bar has it.
+          // A title that can't be cut evenly leaves a column, which the bar takes.
           #expect(columns == width)
           #expect(!text.contains("nan") && !text.contains("inf") && !text.contains("-1"))
         }
