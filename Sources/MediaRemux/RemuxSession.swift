@@ -4,6 +4,8 @@ package import FetchCore
 
 /// A remux in progress.
 package final class RemuxSession: Sendable {
+  private let availability: SourceAvailability
+
   /// Starts a remux on a new thread.
   ///
   /// - Parameters:
@@ -16,9 +18,21 @@ package final class RemuxSession: Sendable {
     _ request: RemuxRequest, source: Int32, sink: Int32,
     onMessage: @escaping @Sendable (RemuxMessage) -> Void
   ) throws(FetchError) {
+    let availability = SourceAvailability(isFramed: request.isFramed)
+    self.availability = availability
+    do throws(SystemError) {
+      try WorkerThread.start("remux") {
+        let remux = Remux(
+          request, source: source, sink: sink, availability: availability, onMessage: onMessage)
+        onMessage(remux.run())
+      }
+    } catch {
+      throw FetchError(
+        .internal, "no thread for the remux", reason: "\(error.call): \(error.text)",
+        recovery: "run fewer jobs at once")
+    }
   }
 
   /// Tells the remux something. Any thread; never blocks for long.
-  package func send(_ command: RemuxCommand) {
-  }
+  package func send(_ command: RemuxCommand) { availability.apply(command) }
 }

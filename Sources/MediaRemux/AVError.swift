@@ -1,0 +1,59 @@
+// The one gate from a libav return code to an item's failure. Runs on the remux thread; knows no
+// stream and no file.
+
+import CFFmpeg
+import FetchCore
+
+/// A negative return code of libavformat, libavcodec or libavutil.
+struct AVError: Error, Hashable {
+  let code: Int32
+
+  static let endOfFile = AVError(code: cff_error_eof)
+  static let exit = AVError(code: cff_error_exit)
+
+  /// libavutil's words, such as "Invalid data found when processing input". Wraps `av_strerror`.
+  var text: String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+      guard let base = buffer.baseAddress, av_strerror(code, base, buffer.count) == 0 else {
+        return "error \(code)"
+      }
+      return String(cString: base)
+    }
+  }
+}
+
+/// Where a failed call stood, which decides what its failure means.
+enum RemuxStage {
+  case opening, reading, writing
+}
+
+extension AVError {
+  /// What the failure means for the item.
+  ///
+  /// - Parameter evidence: the last line that libav logged as an error, where there is one.
+  func fetchError(_ stage: RemuxStage, evidence: String?) -> FetchError {
+    let reason = evidence.map { "\(text): \($0)" } ?? text
+    switch (code, stage) {
+    case (cff_error_exit, _):
+      return .cancelled
+    case (cff_error_no_memory, _):
+      return FetchError(.internal, "out of memory in the remux", reason: reason)
+    case (cff_error_demuxer_not_found, _), (cff_error_invalid_argument, .opening):
+      return .unknownContainer(reason: reason)
+    case (_, .opening), (_, .reading):
+      return FetchError(
+        .damaged, "the media is damaged or cut", reason: reason,
+        recovery: "fetch the file again, or from another source")
+    case (_, .writing):
+      return FetchError(.internal, "the output could not be written", reason: reason)
+    }
+  }
+}
+
+extension FetchError {
+  static func unknownContainer(reason: String? = nil) -> FetchError {
+    FetchError(
+      .notMedia, "not a known video container", reason: reason,
+      recovery: "check that the address leads to the media file itself")
+  }
+}

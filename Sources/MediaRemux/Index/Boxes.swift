@@ -1,0 +1,89 @@
+// ISO 14496-12 boxes in memory: walking them and building them. Pure; trusts no length.
+
+/// One box inside a run of bytes.
+struct Box: Hashable {
+  /// The four characters, as text.
+  var type: String
+  /// The whole box, header included.
+  var range: Range<Int>
+  /// What follows the header.
+  var payload: Range<Int>
+}
+
+extension Array where Element == UInt8 {
+  /// The boxes that stand one after another in `range`.
+  ///
+  /// A length that doesn't fit ends the walk, so that nothing outside is ever touched.
+  func boxes(in range: Range<Int>) -> [Box] {
+    var found: [Box] = []
+    var at = range.lowerBound
+    while at + 8 <= range.upperBound {
+      var header = 8
+      var length = Int(integer(at, 4))
+      if length == 1, at + 16 <= range.upperBound {
+        let long = integer(at + 8, 8)
+        guard long <= UInt64(range.upperBound - at) else { break }
+        length = Int(long)
+        header = 16
+      } else if length == 0 {
+        length = range.upperBound - at
+      }
+      guard length >= header, length <= range.upperBound - at else { break }
+      found.append(
+        Box(
+          type: fourCharacters(at + 4), range: at..<(at + length),
+          payload: (at + header)..<(at + length)))
+      at += length
+    }
+    return found
+  }
+
+  /// The first box of a path of types below `range`.
+  func box(_ path: [String], in range: Range<Int>) -> Box? {
+    var range = range
+    var found: Box?
+    for type in path {
+      guard let next = boxes(in: range).first(where: { $0.type == type }) else { return nil }
+      found = next
+      range = next.payload
+    }
+    return found
+  }
+
+  /// A big-endian number of `count` bytes; 0 where it would reach past the end.
+  func integer(_ at: Int, _ count: Int) -> UInt64 {
+    guard at >= 0, count > 0, at <= self.count - count else { return 0 }
+    return self[at..<(at + count)].reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// Four bytes as Latin-1 text, so that `©` in a type survives.
+  func fourCharacters(_ at: Int) -> String {
+    guard at + 4 <= count else { return "" }
+    return String(String.UnicodeScalarView(self[at..<(at + 4)].map { Unicode.Scalar($0) }))
+  }
+
+  /// Appends a big-endian number.
+  mutating func append(_ value: some FixedWidthInteger, bytes count: Int) {
+    for shift in (0..<count).reversed() {
+      append(UInt8(truncatingIfNeeded: value >> (8 * shift)))
+    }
+  }
+
+  /// Overwrites a big-endian number where there is room for it.
+  mutating func set(_ value: some FixedWidthInteger, at: Int, bytes count: Int) {
+    guard at >= 0, at + count <= self.count else { return }
+    for index in 0..<count {
+      self[at + index] = UInt8(truncatingIfNeeded: value >> (8 * (count - 1 - index)))
+    }
+  }
+
+  /// A box of `type` around `payload`.
+  static func box(_ type: String, _ payload: [UInt8]) -> [UInt8] {
+    var box: [UInt8] = []
+    box.reserveCapacity(payload.count + 8)
+    box.append(UInt32(truncatingIfNeeded: payload.count + 8), bytes: 4)
+    box += type.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+    box += payload
+    return box
+  }
+}

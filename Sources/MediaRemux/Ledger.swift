@@ -1,0 +1,61 @@
+// What passed through one kept stream, taken packet by packet. Pure.
+
+import FetchCore
+
+/// The count of one stream, in the output's time base.
+struct LedgerLine: Hashable {
+  private(set) var packets: Int64 = 0
+  private(set) var bytes: Int64 = 0
+  /// Over the packets that are presented; a packet that is only decoded doesn't count.
+  private(set) var firstPresentation: Int64?
+  private(set) var lastPresentationEnd: Int64?
+  private(set) var firstDTS: Int64?
+  private(set) var lastDTS: Int64?
+
+  /// Presentation times of packets that are decoded but not shown.
+  private(set) var firstHidden: Int64?
+  private(set) var lastHidden: Int64?
+
+  /// Counts a packet.
+  ///
+  /// - Parameters: `hiddenStart` and `hiddenEnd` are the parts of a presented packet's time that
+  ///   its decoder must drop (encoder delay and padding).
+  @inline(__always)
+  mutating func add(
+    bytes size: Int32, stamps: TimestampRepair.Stamps, duration: Int64, isPresented: Bool,
+    hiddenStart: Int64 = 0, hiddenEnd: Int64 = 0
+  ) {
+    packets += 1
+    bytes += Int64(size)
+    if firstDTS == nil { firstDTS = stamps.dts }
+    lastDTS = stamps.dts
+    lastMediaEnd = max(lastMediaEnd ?? Int64.min, stamps.pts + max(duration, 0))
+    if hiddenStart > 0, packets == 1 { hiddenUntil = stamps.pts + hiddenStart }
+    guard isPresented else {
+      if firstHidden == nil { firstHidden = stamps.pts }
+      lastHidden = stamps.pts
+      return
+    }
+    let begin = max(stamps.pts, hiddenUntil ?? stamps.pts)
+    let end = stamps.pts + max(duration, 0) - hiddenEnd
+    guard end > begin || hiddenUntil == nil else { return }
+    firstPresentation = min(firstPresentation ?? begin, begin)
+    lastPresentationEnd = max(lastPresentationEnd ?? end, end)
+  }
+
+  private var hiddenUntil: Int64?
+  /// The end of the last packet, shown or not.
+  private(set) var lastMediaEnd: Int64?
+
+  /// From the first packet's presentation to the end of the last, in the output's time base.
+  var span: Int64 {
+    guard let firstPresentation, let lastPresentationEnd else { return 0 }
+    return lastPresentationEnd - firstPresentation
+  }
+
+  /// From the first packet's decoding to the last's.
+  var decodingSpan: Int64 {
+    guard let firstDTS, let lastDTS else { return 0 }
+    return lastDTS - firstDTS
+  }
+}

@@ -1,0 +1,195 @@
+// The output as libavformat sees it: streams with everything that hangs on them, header once,
+// packets, trailer once. Knows a descriptor through SinkIO, never a path. Lives on the remux thread.
+
+import CFFmpeg
+import FetchCore
+
+/// An output being written.
+final class Muxer {
+  private var context: UnsafeMutablePointer<AVFormatContext>?
+  private let io: SinkIO
+  private static let movieTimescale: Int64 = 90_000
+
+  init(_ io: SinkIO, format: ContainerFormat) throws(FetchError) {
+    self.io = io
+    var made: UnsafeMutablePointer<AVFormatContext>?
+    let result = avformat_alloc_output_context2(&made, nil, format.rawValue, nil)
+    guard result >= 0, let made else {
+      throw AVError(code: result).fetchError(.writing, evidence: nil)
+    }
+    context = made
+    made.pointee.pb = try io.open()
+    made.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
+    // The same source gives the same bytes: no version, no clock.
+    made.pointee.flags |= AVFMT_FLAG_BITEXACT
+    made.pointee.io_open = refuseToOpen
+    made.pointee.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL
+  }
+
+  deinit { close() }
+
+  /// Frees the output context; an output without its trailer is no file. Idempotent.
+  func close() {
+    guard let open = context else { return }
+    open.pointee.pb = nil
+    avformat_free_context(open)
+    context = nil
+    io.close()
+  }
+
+  /// Adds a stream that carries all that the source's stream does.
+  ///
+  /// - Returns: the output's index.
+  func add(
+    copyOf source: UnsafeMutablePointer<AVStream>, sampleEntry: String?, format: ContainerFormat
+  ) throws(FetchError) -> Int {
+    guard let context, let stream = avformat_new_stream(context, nil) else {
+      throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil)
+    }
+    let result = avcodec_parameters_copy(stream.pointee.codecpar, source.pointee.codecpar)
+    if result < 0 { throw AVError(code: result).fetchError(.writing, evidence: nil) }
+    let codec = source.pointee.codecpar.pointee.codec_id
+    if let sampleEntry = sampleEntry == "dvh1" ? "hvc1" : sampleEntry {
+      // libavformat 59 knows no `dvh1`: the name is put right in the finished index.
+      stream.pointee.codecpar.pointee.codec_tag = fourCharacterCode(sampleEntry)
+    } else if !keepsTag(source.pointee.codecpar.pointee.codec_tag, codec) {
+      stream.pointee.codecpar.pointee.codec_tag = 0
+    }
+    stream.pointee.time_base = timeBase(for: source, format: format)
+    stream.pointee.avg_frame_rate = source.pointee.avg_frame_rate
+    stream.pointee.r_frame_rate = source.pointee.r_frame_rate
+    // The container's pixel aspect wins over the bitstream's, and the muxer wants to see one only.
+    let aspect = av_guess_sample_aspect_ratio(nil, source, nil)
+    stream.pointee.sample_aspect_ratio = aspect
+    stream.pointee.codecpar.pointee.sample_aspect_ratio = aspect
+    stream.pointee.disposition = source.pointee.disposition
+    av_dict_copy(&stream.pointee.metadata, source.pointee.metadata, 0)
+    // libavformat 59 keeps what belongs to a whole stream (matrix, HDR, Dolby Vision) on AVStream,
+    // where avcodec_parameters_copy doesn't see it.
+    for index in 0..<Int(source.pointee.nb_side_data) {
+      let entry = source.pointee.side_data[index]
+      guard let data = entry.data, entry.size > 0 else { continue }
+      guard let copy = av_stream_new_side_data(stream, entry.type, entry.size) else {
+        throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil)
+      }
+      copy.update(from: data, count: entry.size)
+    }
+    return Int(stream.pointee.index)
+  }
+
+  /// A tag is kept where the muxer knows it for the same codec.
+  private func keepsTag(_ tag: UInt32, _ codec: AVCodecID) -> Bool {
+    guard tag != 0, let tags = context?.pointee.oformat?.pointee.codec_tag else { return false }
+    return av_codec_get_id(tags, tag) == codec
+  }
+
+  /// The time base to ask the muxer for; a timescale above 100,000 is more than QuickTime takes.
+  private func timeBase(
+    for source: UnsafeMutablePointer<AVStream>, format: ContainerFormat
+  ) -> AVRational {
+    let base = source.pointee.time_base
+    if format == .mov, base.den > 100_000, base.num == 1,
+      source.pointee.codecpar.pointee.codec_type != AVMEDIA_TYPE_AUDIO
+    {
+      return AVRational(num: 1, den: 90_000)
+    }
+    return base
+  }
+
+  private func fourCharacterCode(_ text: String) -> UInt32 {
+    text.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  /// Copies what belongs to the whole file: metadata and chapters.
+  ///
+  /// - Parameter start: the presentation time, in `startBase`, that becomes zero.
+  func copyFileProperties(
+    of source: UnsafeMutablePointer<AVFormatContext>, start: Int64, startBase: AVRational
+  ) throws(FetchError) {
+    guard let context else { return }
+    av_dict_copy(&context.pointee.metadata, source.pointee.metadata, 0)
+    for key in ["major_brand", "minor_version", "compatible_brands"] {
+      av_dict_set(&context.pointee.metadata, key, nil, 0)
+    }
+    let count = Int(source.pointee.nb_chapters)
+    guard count > 0, let chapters = source.pointee.chapters else { return }
+    guard
+      let list = av_calloc(count, MemoryLayout<UnsafeMutablePointer<AVChapter>?>.stride)
+    else { throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil) }
+    context.pointee.chapters = list.assumingMemoryBound(
+      to: UnsafeMutablePointer<AVChapter>?.self)
+    for index in 0..<count {
+      guard let from = chapters[index], let memory = av_mallocz(MemoryLayout<AVChapter>.stride)
+      else { continue }
+      let to = memory.assumingMemoryBound(to: AVChapter.self)
+      let shift = av_rescale_q(start, startBase, from.pointee.time_base)
+      to.pointee.id = from.pointee.id
+      to.pointee.time_base = from.pointee.time_base
+      to.pointee.start = max(0, from.pointee.start - shift)
+      to.pointee.end = max(to.pointee.start, from.pointee.end - shift)
+      av_dict_copy(&to.pointee.metadata, from.pointee.metadata, 0)
+      context.pointee.chapters[Int(context.pointee.nb_chapters)] = to
+      context.pointee.nb_chapters += 1
+    }
+  }
+
+  /// Writes the header. Wraps `avformat_write_header`.
+  ///
+  /// - Parameter gap: bytes to leave free for the index; 0 for none.
+  func writeHeader(gap: Int64, log: AVLog) throws(FetchError) {
+    var options: OpaquePointer?
+    defer { av_dict_free(&options) }
+    if gap > 0 { av_dict_set_int(&options, "moov_size", gap, 0) }
+    // Fine enough for an edit list to begin and end where the source's does.
+    av_dict_set_int(&options, "movie_timescale", Self.movieTimescale, 0)
+    let keys = Metadata(context?.pointee.metadata).keys
+    if keys.contains(where: { $0.contains(".") }) {
+      // Names in reverse-DNS form have a home only in the mdta form of metadata.
+      av_dict_set(&options, "movflags", "use_metadata_tags", 0)
+    }
+    let result = avformat_write_header(context, &options)
+    try io.rethrow()
+    if result < 0 { throw AVError(code: result).fetchError(.writing, evidence: log.lastError) }
+  }
+
+  /// Where the gap lies: right after the file type box.
+  func gapRange(_ gap: Int64) throws(FetchError) -> ByteRange? {
+    guard gap > 0, let pb = context?.pointee.pb else { return nil }
+    avio_flush(pb)
+    try io.rethrow()
+    let fileType = try io.read(at: 0, count: 8)
+    return ByteRange(offset: Int64(fileType.integer(0, 4)), count: gap)
+  }
+
+  /// The streams' time bases, as the header fixed them.
+  func timeBase(of index: Int) -> AVRational {
+    context?.pointee.streams[index]?.pointee.time_base ?? AVRational(num: 1, den: 1)
+  }
+
+  /// Writes a packet whose stamps are in the output's time base. Wraps `av_write_frame`.
+  @inline(__always)
+  func write(_ packet: Packet, log: AVLog) throws(FetchError) {
+    let result = av_write_frame(context, packet.pointer)
+    if result < 0 { try fail(result, log) }
+  }
+
+  private func fail(_ result: Int32, _ log: AVLog) throws(FetchError) {
+    try io.rethrow()
+    throw AVError(code: result).fetchError(.writing, evidence: log.lastError)
+  }
+
+  /// Writes the index behind the media, and everything that is still buffered.
+  ///
+  /// Wraps `av_write_trailer`, whose positive results are successes. `moov_size` is taken back
+  /// first: the muxer would notice a gap that is too small only after writing over the media.
+  func finish(log: AVLog) throws(FetchError) {
+    guard let context else { return }
+    av_opt_set_int(context.pointee.priv_data, "moov_size", 0, 0)
+    let result = av_write_trailer(context)
+    avio_flush(context.pointee.pb)
+    try io.rethrow()
+    if result < 0 { throw AVError(code: result).fetchError(.writing, evidence: log.lastError) }
+    let hidden = context.pointee.pb.pointee.error
+    if hidden < 0 { throw AVError(code: hidden).fetchError(.writing, evidence: log.lastError) }
+  }
+}

@@ -1,0 +1,61 @@
+// One AVPacket, reused for every packet of a remux: moving millions of packets allocates nothing on
+// Swift's side. Lives on the remux thread.
+
+import CFFmpeg
+import FetchCore
+
+/// The owner of one AVPacket.
+final class Packet {
+  let pointer: UnsafeMutablePointer<AVPacket>
+
+  init() throws(FetchError) {
+    guard let pointer = av_packet_alloc() else {
+      throw AVError(code: cff_error_no_memory).fetchError(.opening, evidence: nil)
+    }
+    self.pointer = pointer
+  }
+
+  deinit {
+    var owned: UnsafeMutablePointer<AVPacket>? = pointer
+    av_packet_free(&owned)
+  }
+
+  /// Lets the payload go. Wraps `av_packet_unref`.
+  @inline(__always)
+  func clear() { av_packet_unref(pointer) }
+
+  @inline(__always)
+  var stream: Int { Int(pointer.pointee.stream_index) }
+  @inline(__always)
+  var size: Int32 { pointer.pointee.size }
+  @inline(__always)
+  var flags: Int32 { pointer.pointee.flags }
+  @inline(__always)
+  var duration: Int64 { pointer.pointee.duration }
+
+  /// Presentation time in the stream's time base; nil where the source has none.
+  @inline(__always)
+  var pts: Int64? { optional(pointer.pointee.pts) }
+  /// Decoding time in the stream's time base; nil where the source has none.
+  @inline(__always)
+  var dts: Int64? { optional(pointer.pointee.dts) }
+  /// Where the packet begins in the source; nil where the demuxer doesn't know.
+  @inline(__always)
+  var position: Int64? { pointer.pointee.pos >= 0 ? pointer.pointee.pos : nil }
+
+  @inline(__always)
+  private func optional(_ timestamp: Int64) -> Int64? {
+    timestamp == cff_no_timestamp ? nil : timestamp
+  }
+
+  /// The samples to be hidden at the packet's start and end, where the demuxer says so.
+  ///
+  /// `AV_PKT_DATA_SKIP_SAMPLES` begins with two 32-bit little-endian counts.
+  var skippedSamples: (start: Int64, end: Int64)? {
+    var size = 0
+    guard
+      let data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size), size >= 8
+    else { return nil }
+    return (Int64(cff_le32(data)), Int64(cff_le32(data + 4)))
+  }
+}

@@ -1,0 +1,205 @@
+// The story of one remux, from the first bytes to the verified output: sniff, open, plan, copy,
+// prove, check. Runs on the remux thread from beginning to end; the decisions are elsewhere.
+
+import CFFmpeg
+import FetchCore
+import Glibc
+
+/// One remux, run once.
+struct Remux {
+  private let request: RemuxRequest
+  private let sink: Int32
+  private let availability: SourceAvailability
+  private let bytes: SourceBytes
+  private let onMessage: @Sendable (RemuxMessage) -> Void
+  private let log = AVLog()
+
+  /// How many bytes the first look takes.
+  private static let headSize = 4096
+
+  init(
+    _ request: RemuxRequest, source: Int32, sink: Int32, availability: SourceAvailability,
+    onMessage: @escaping @Sendable (RemuxMessage) -> Void
+  ) {
+    self.request = request
+    self.sink = sink
+    self.availability = availability
+    self.onMessage = onMessage
+    bytes = SourceBytes(
+      descriptor: source, availability: availability, onWait: { onMessage(.want($0)) })
+  }
+
+  /// Does all of it; returns the last message.
+  func run() -> RemuxMessage {
+    do throws(FetchError) {
+      let outcome = try AVLog.collecting(into: log) { () throws(FetchError) -> RemuxOutcome in
+        try remux()
+      }
+      return .finished(outcome)
+    } catch {
+      return .failed(availability.isCancelled ? .cancelled : error)
+    }
+  }
+
+  private func remux() throws(FetchError) -> RemuxOutcome {
+    let kind = try sniff()
+    let reader = SourceReader(
+      size: { [availability] in availability.total },
+      read: { [bytes] (offset, count) throws(FetchError) in
+        try bytes.read(at: offset, count: count)
+      })
+    try ProtectionScan.check(reader, kind: kind)
+
+    let demuxer = try Demuxer(SourceIO(bytes), isSeekable: isSeekable(kind), log: log)
+    defer { demuxer.close() }
+    try demuxer.probe(log: log)
+    let source = SourceDescription(demuxer)
+    let plan = try StreamPlan(source, to: request.format)
+    try refuseRepeatedEdits(demuxer, plan)
+    var report = RemuxPlan(
+      streams: plan.reports, sourceFormat: demuxer.formatName, duration: demuxer.duration)
+    onMessage(.planned(report))
+    for warning in plan.warnings { onMessage(.warning(warning)) }
+
+    let output = SinkIO(descriptor: sink)
+    let muxer = try Muxer(output, format: request.format)
+    defer { muxer.close() }
+    let index = kind == .mp4 ? try SourceIndex(bytes) : SourceIndex()
+    let gap = request.indexFirst ? gapSize(demuxer, plan, kind) : 0
+    var pipeline = try PacketPipeline(
+      demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: request.format,
+      log: log, gap: gap, sourceIndex: index)
+    let gapRange = try muxer.gapRange(gap)
+    try pipeline.run(availability: availability, onMessage: onMessage)
+    try pipeline.checkSource()
+    let proof = try prove(reader, kind)
+    try muxer.finish(log: log)
+    try amendIndex(output, behind: gapRange, pipeline.amendments)
+    muxer.close()
+
+    var size = output.size
+    if let gapRange { size = try IndexFirst.finish(sink: sink, gap: gapRange) }
+    for (index, reason) in pipeline.emptyStreams {
+      guard let at = report.streams.firstIndex(where: { $0.index == index }) else { continue }
+      report.streams[at].action = .dropped
+      report.streams[at].reason = reason
+    }
+    for warning in pipeline.warnings { onMessage(.warning(warning)) }
+    let check = OutputCheck(sink: sink, size: size)
+    try check.compare(with: pipeline, demuxer: demuxer, onMessage: onMessage)
+
+    let ledger = pipeline.ledger
+    return RemuxOutcome(
+      plan: report, ledger: ledger, completeBy: proof,
+      duration: pipeline.duration, bytes: size,
+      counters: RemuxCounters(
+        sourcePosition: availability.total ?? pipeline.sourcePosition, packets: pipeline.packets,
+        bytesWritten: output.bytesWritten))
+  }
+
+  /// Looks at the first bytes, so that a web page is told from a film before libavformat guesses.
+  private func sniff() throws(FetchError) -> ContainerKind {
+    let head = try bytes.read(at: 0, count: Self.headSize)
+    switch SourceSniffer.sniff(head: head, size: availability.total) {
+    case .media(let kind): return kind ?? .other
+    case .notMedia(let error): throw error
+    }
+  }
+
+  /// Whether libavformat may jump about in the source.
+  ///
+  /// ISO files and AVI keep their index where the writer liked; the others are read forwards, as
+  /// they come.
+  private func isSeekable(_ kind: ContainerKind) -> Bool { kind == .mp4 || kind == .avi }
+
+  /// How many bytes to leave for the index: what 16 measured bytes a packet need, with room.
+  private func gapSize(_ demuxer: Demuxer, _ plan: StreamPlan, _ kind: ContainerKind) -> Int64 {
+    let streams = demuxer.streams
+    var samples: Int64 = 0
+    var extra: Int64 = 64 << 10
+    var isKnown = kind == .mp4
+    for entry in plan.kept {
+      let stream = streams[entry.description.index]
+      extra += Int64(stream.pointee.attached_pic.size)
+      extra += Int64(max(stream.pointee.codecpar.pointee.extradata_size, 0))
+      if entry.description.isAttachedPicture { continue }
+      if stream.pointee.nb_frames <= 0 { isKnown = false }
+      samples += stream.pointee.nb_frames
+    }
+    if isKnown { return min(samples * 20 + extra, 1 << 30) }
+    let guess = availability.total.map { $0 / 300 } ?? (1 << 20)
+    return min(guess, 64 << 20) + extra
+  }
+
+  /// An edit list that shows media twice, or out of order, makes libavformat give packets twice.
+  private func refuseRepeatedEdits(_ demuxer: Demuxer, _ plan: StreamPlan) throws(FetchError) {
+    for entry in plan.kept where entry.description.kind == .video {
+      let stream = demuxer.streams[entry.description.index]
+      let count = avformat_index_get_entries_count(stream)
+      var seen = Set<Int64>()
+      var last: Int64 = -1
+      var isRising = true
+      for index in 0..<count {
+        guard let sample = avformat_index_get_entry(stream, index) else { continue }
+        if sample.pointee.pos <= last, cff_index_size(sample) > 0 { isRising = false }
+        last = sample.pointee.pos
+      }
+      if isRising { continue }
+      for index in 0..<count {
+        guard let sample = avformat_index_get_entry(stream, index), cff_index_size(sample) > 0
+        else { continue }
+        if !seen.insert(sample.pointee.pos).inserted {
+          throw FetchError(
+            .cannotPassthrough,
+            "the edit list of stream \(entry.description.index) shows parts of the media twice,"
+              + " which cannot be carried unchanged",
+            recovery: "keep the source")
+        }
+      }
+    }
+  }
+
+  /// Puts right, in the index at the output's end, what the muxer could not say.
+  private func amendIndex(
+    _ output: SinkIO, behind gap: ByteRange?, _ amendments: [TrackAmendment]
+  ) throws(FetchError) {
+    var at: Int64 = 0
+    while at < output.size {
+      if at == gap?.lowerBound { at = gap?.upperBound ?? at }
+      let header = try output.read(at: at, count: 16)
+      guard header.count >= 8 else { break }
+      let short = header.integer(0, 4)
+      let length = Int64(clamping: short == 1 ? header.integer(8, 8) : short)
+      if header.fourCharacters(4) == "moov" {
+        let moov = try output.read(at: at, count: Int(min(length, output.size - at)))
+        if let amended = IndexAmendment.apply(amendments, to: moov) {
+          try output.replaceTail(from: at, with: amended)
+        }
+        return
+      }
+      guard length >= 8 else { break }
+      at += length
+    }
+    throw FetchError(.internal, "the output has no index", recovery: "report it as a bug")
+  }
+
+  /// How it is known that the source was whole.
+  private func prove(
+    _ reader: SourceReader, _ kind: ContainerKind
+  ) throws(FetchError) -> CompletionProof {
+    guard availability.waitForEnd(willWait: bytes.onWait) != nil else { throw .cancelled }
+    switch try ContainerStructure.examine(reader, kind: kind) {
+    case .proven:
+      return .structure
+    case .noEndOfItsOwn where availability.isFramed:
+      return .framing
+    case .noEndOfItsOwn:
+      throw FetchError(
+        .damaged, "it cannot be told whether the source is complete",
+        reason: "the container has no end of its own, and the server gave no length",
+        recovery: "fetch it from a server that sends a Content-Length")
+    case .damaged(let error):
+      throw error
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// Timestamps made legal for the muxer, stream by stream, changing as little as possible. Pure: one
+// state per stream, no I/O, no libav.
+//
+// The muxer demands dts that rise strictly and never pass their pts. Presentation times are what a
+// person sees, so a pts moves only where nothing else helps.
+
+/// The state of one stream.
+struct TimestampRepair: Hashable {
+  /// What came out for a packet, in the output's time base.
+  struct Stamps: Hashable {
+    var pts: Int64
+    var dts: Int64
+  }
+
+  private(set) var lastDTS: Int64?
+  private var lastDuration: Int64 = 0
+  /// How many presentation times had to be changed.
+  private(set) var movedPresentations = 0
+  /// How many packets had no timestamp at all.
+  private(set) var inventedTimestamps = 0
+
+  init() {}
+
+  /// The stamps to write for the next packet.
+  ///
+  /// - Parameters: in the output's time base, nil where the source has none; `duration` is 0 where
+  ///   it is unknown.
+  mutating func next(pts: Int64?, dts: Int64?, duration: Int64) -> Stamps {
+    let lowest = lastDTS.map { $0 + 1 } ?? Int64.min
+    let expected = lastDTS.map { $0 + max(lastDuration, 1) }
+    var stamps: Stamps
+    switch (pts, dts) {
+    case (let pts?, let dts?):
+      stamps = Stamps(pts: pts, dts: dts)
+    case (let pts?, nil):
+      stamps = Stamps(pts: pts, dts: min(pts, expected ?? pts))
+    case (nil, let dts?):
+      stamps = Stamps(pts: dts, dts: dts)
+      inventedTimestamps += 1
+    case (nil, nil):
+      stamps = Stamps(pts: expected ?? 0, dts: expected ?? 0)
+      inventedTimestamps += 1
+    }
+    stamps.dts = max(min(stamps.dts, stamps.pts), lowest)
+    if stamps.pts < stamps.dts {
+      stamps.pts = stamps.dts
+      movedPresentations += 1
+    }
+    lastDTS = stamps.dts
+    lastDuration = duration
+    return stamps
+  }
+}
