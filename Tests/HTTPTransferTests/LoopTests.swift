@@ -88,4 +88,20 @@ import Testing
       #expect(recorder.outcomes.count == 1)
     }
   }
+
+  @Test func brokenPipesDoNotSignalTheHost() async throws {
+    let (_, outcome) = await fetch(HTTPRequest(url: try server.url("/small.txt")))
+    #expect(outcome.completed != nil)
+    let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
+    let statuses = tasks.compactMap { task -> String? in
+      try? String(contentsOfFile: "/proc/self/task/\(task)/status", encoding: .utf8)
+    }
+    let loops = statuses.filter { $0.hasPrefix("Name:\tvidfetch-http") }
+    #expect(!loops.isEmpty)
+    for status in loops {
+      let line = status.split(separator: "\n").first { $0.hasPrefix("SigBlk:") } ?? ""
+      let mask = UInt64(line.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16) ?? 0
+      #expect(mask & (1 << UInt64(SIGPIPE - 1)) != 0)
+    }
+  }
 }

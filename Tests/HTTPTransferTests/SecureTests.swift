@@ -5,7 +5,9 @@ import Testing
 
 @testable import HTTPTransfer
 
-@Suite(.enabled(if: SecureServer.shared.isAvailable, "needs nginx and openssl"))
+@Suite(
+  .enabled(
+    if: !Namespace.isInside && SecureServer.shared.isAvailable, "needs nginx and openssl"))
 struct SecureTests {
   let server = SecureServer.shared
   let data = Root.shared.data
