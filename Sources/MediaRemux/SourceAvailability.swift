@@ -23,7 +23,8 @@ final class SourceAvailability: Sendable {
   }
 
   private let monitor: Monitor<State>
-  private let cancellation = CancellationFlag()
+  /// Set by `RemuxCommand.cancel`.
+  let cancellation = CancellationFlag()
 
   init(isFramed: Bool) { monitor = Monitor(State(isFramed: isFramed)) }
 
@@ -63,14 +64,6 @@ final class SourceAvailability: Sendable {
     if let answer = monitor.peek({ Self.answer($0, offset) }) { return answer }
     willWait()
     return monitor.wait { Self.answer($0, offset) } ?? .cancelled
-  }
-
-  /// Waits for the size; nil where the work was called off.
-  func waitForTotal() -> Int64? {
-    monitor.wait { state -> Int64?? in
-      if state.isCancelled { return .some(nil) }
-      return state.total.map { .some($0) }
-    } ?? nil
   }
 
   /// Waits until no more bytes will come; nil where the work was called off.
