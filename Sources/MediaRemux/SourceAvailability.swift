@@ -28,7 +28,9 @@ final class SourceAvailability: Sendable {
 
   init(isFramed: Bool) { monitor = Monitor(State(isFramed: isFramed)) }
 
-  /// Takes note of a command. Any thread.
+  /// Takes note of a command.
+  ///
+  /// Any thread.
   func apply(_ command: RemuxCommand) {
     if command == .cancel { cancellation.cancel() }
     monitor.withLock { state in
@@ -48,7 +50,9 @@ final class SourceAvailability: Sendable {
     }
   }
 
-  /// Whether the work was called off. Any thread, no lock: polled for each packet.
+  /// Whether the work was called off.
+  ///
+  /// Any thread, no lock: polled for each packet.
   var isCancelled: Bool { cancellation.isCancelled }
 
   /// The size, where it is known already.

@@ -78,7 +78,9 @@ final class SourceIO {
 
   init(_ bytes: SourceBytes) { self.bytes = bytes }
 
-  /// Makes the AVIOContext. `self` must outlive it: call `close()` before letting go.
+  /// Makes the AVIOContext.
+  ///
+  /// `self` must outlive it: call `close()` before letting go.
   ///
   /// - Parameter isSeekable: false makes libavformat read strictly forwards. A demuxer that may
   ///   seek looks for the end of a transport stream or for Matroska's cues before the first packet,

@@ -17,8 +17,11 @@ struct TimestampTests {
   @Test func leavesLegalStampsAlone() {
     var repair = TimestampRepair()
     let out = run(&repair, [(20, -10), (60, 0), (40, 10), (30, 20)])
-    #expect(out == [.init(pts: 20, dts: -10), .init(pts: 60, dts: 0), .init(pts: 40, dts: 10),
-      .init(pts: 30, dts: 20)])
+    #expect(
+      out == [
+        .init(pts: 20, dts: -10), .init(pts: 60, dts: 0), .init(pts: 40, dts: 10),
+        .init(pts: 30, dts: 20),
+      ])
     #expect(repair.movedPresentations == 0)
     #expect(repair.inventedTimestamps == 0)
   }
