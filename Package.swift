@@ -27,6 +27,7 @@ let package = Package(
     .systemLibrary(
       name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "CGetopt"),
 
     .target(name: "FetchCore", swiftSettings: swiftSettings),
     .target(
@@ -41,7 +42,8 @@ let package = Package(
       dependencies: ["FetchCore", "HTTPTransfer", "PartialStorage", "MediaRemux"],
       swiftSettings: pointerFreeSettings),
     .target(
-      name: "FetchCLI", dependencies: ["FetchCore", "VidFetchKit"], swiftSettings: swiftSettings),
+      name: "FetchCLI", dependencies: ["FetchCore", "VidFetchKit", "CGetopt"],
+      swiftSettings: swiftSettings),
     .executableTarget(
       name: "vidfetch", dependencies: ["FetchCLI"], swiftSettings: pointerFreeSettings),
 
@@ -65,6 +67,7 @@ let package = Package(
       swiftSettings: swiftSettings),
     .testTarget(
       name: "FetchCLITests", dependencies: ["FetchCLI", "VidFetchKit", "FetchCore", "TestSupport"],
+      exclude: ["Snapshots"],
       swiftSettings: swiftSettings),
     .testTarget(
       name: "EndToEndTests", dependencies: ["TestSupport"], swiftSettings: swiftSettings),

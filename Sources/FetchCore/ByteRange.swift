@@ -54,7 +54,9 @@ package struct ByteRangeSet: Hashable, Sendable, Codable {
     // Appending to the last range is what a download does nearly always.
     if let last = ranges.last, range.lowerBound >= last.lowerBound {
       if range.lowerBound <= last.upperBound {
-        if range.upperBound > last.upperBound, let grown = ByteRange(last.lowerBound, range.upperBound) {
+        if range.upperBound > last.upperBound,
+          let grown = ByteRange(last.lowerBound, range.upperBound)
+        {
           ranges[ranges.count - 1] = grown
         }
         return

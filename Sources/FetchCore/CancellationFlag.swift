@@ -21,7 +21,9 @@ package final class CancellationFlag: Sendable {
     parent.onCancel { [weak self] in self?.cancel() }
   }
 
-  /// Whether the flag is set. Any thread, no lock.
+  /// Whether the flag is set.
+  ///
+  /// Any thread, no lock.
   package var isCancelled: Bool { raised.load(ordering: .acquiring) }
 
   /// Sets the flag and runs the observers once, on the calling thread.

@@ -1,7 +1,9 @@
 // What can go wrong, as a value: a stable code for programs, and three texts for people. Texts never
 // carry a secret and never name the item; whoever prints them puts the item in front.
 
-/// The outcome classes. The raw value is the stable `code` of the JSON output.
+/// The outcome classes.
+///
+/// The raw value is the stable `code` of the JSON output.
 package enum OutcomeCode: String, Sendable, Hashable, Codable, CaseIterable {
   case ok
   case `internal`
@@ -54,7 +56,7 @@ package enum OutcomeCode: String, Sendable, Hashable, Codable, CaseIterable {
   /// Whether a part file is worth keeping after this outcome.
   package var keepsPart: Bool {
     switch self {
-    case .network, .busy, .denied, .diskFull, .output, .localIO, .signal: true
+    case .network, .busy, .denied, .diskFull, .output, .localIO, .signal, .internal: true
     default: false
     }
   }
@@ -64,7 +66,9 @@ package enum OutcomeCode: String, Sendable, Hashable, Codable, CaseIterable {
 package struct FetchError: Error, Sendable, Hashable, Codable {
   /// The class, which decides the exit status.
   package var code: OutcomeCode
-  /// One line: what went wrong, and with what. No item name, no secret, no final full stop.
+  /// One line: what went wrong, and with what.
+  ///
+  /// No item name, no secret, no final full stop.
   package var message: String
   /// More about why, where there is more to say than `message` does.
   package var reason: String?

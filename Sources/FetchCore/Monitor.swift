@@ -33,7 +33,9 @@ package final class Monitor<State>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Reads or changes the state, and wakes every waiter. Any thread.
+  /// Reads or changes the state, and wakes every waiter.
+  ///
+  /// Any thread.
   package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
     pthread_mutex_lock(mutex)
     defer {

@@ -30,6 +30,10 @@ package struct SystemError: Error, Sendable, Hashable {
     }
   }
 
+  package var isMissingFile: Bool { number == ENOENT || number == ENOTDIR }
+
+  package var isDenied: Bool { number == EACCES || number == EPERM }
+
   /// The item's failure that this amounts to.
   ///
   /// - Parameter doing: what was being done, to what, such as "writing /tmp/a.part".

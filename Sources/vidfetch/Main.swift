@@ -3,5 +3,6 @@ private import FetchCLI
 @main
 enum Main {
   static func main() {
+    Command.main()
   }
 }

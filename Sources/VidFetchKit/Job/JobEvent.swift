@@ -20,7 +20,9 @@ package enum JobEvent: Sendable {
   case result(JobResult)
 }
 
-/// Why bytes that were there are fetched again. The raw values are part of the JSON output.
+/// Why bytes that were there are fetched again.
+///
+/// The raw values are part of the JSON output.
 package enum RestartReason: String, Sendable, Hashable, Codable {
   case remoteChanged = "remote_changed"
   case rangeIgnored = "range_ignored"

@@ -10,8 +10,8 @@ package struct JobRequest: Sendable {
     case temporary(stem: String?)
     /// Exactly this path; its folder must exist. The name is taken as it is typed.
     case file(String)
-    /// This folder, made if missing, with a name from the server or the URL.
-    case directory(String)
+    /// This folder, made if missing, with a name of `stem`, else from the server or the URL.
+    case directory(String, stem: String? = nil)
   }
 
   /// What happens where the target exists.

@@ -1,0 +1,89 @@
+// Exactly what was typed, checked for its form alone: no environment, no file, no terminal has been
+// looked at. `Settings` resolves it.
+
+package import FetchCore
+
+/// A value and the option that brought it, so that a later complaint can name what was typed.
+package struct Typed<Value: Sendable & Hashable>: Sendable, Hashable {
+  package var value: Value
+  /// As typed, such as `-o` or `--output`.
+  package var option: String
+
+  package init(_ value: Value, option: String) {
+    self.value = value
+    self.option = option
+  }
+}
+
+/// Where a value comes from that may be too secret for the command line.
+package enum ValueSource: Sendable, Hashable {
+  case typed(String)
+  case file(String)
+  case standardInput
+}
+
+/// The texts that `--generate` makes.
+package enum GeneratedText: String, Sendable, Hashable, CaseIterable {
+  case man, bash, zsh, fish
+}
+
+/// The values of `--progress`.
+package enum ProgressChoice: String, Sendable, Hashable, CaseIterable {
+  case auto, bar, plain, json, none
+}
+
+/// The values of `--color`.
+package enum ColorChoice: String, Sendable, Hashable, CaseIterable {
+  case auto, always, never
+}
+
+/// The words of one command line, taken apart.
+package struct ParsedArguments: Sendable, Hashable {
+  /// What the command is to do instead of fetching.
+  package enum Action: Sendable, Hashable {
+    case fetch, shortHelp, longHelp, version
+    case generate(GeneratedText)
+  }
+
+  package var action = Action.fetch
+  /// URLs and paths, as typed, in order.
+  package var sources: [String] = []
+
+  package var format: Typed<ContainerFormat>?
+  package var output: Typed<String>?
+  package var directory: Typed<String>?
+  package var overwrite: Typed<Bool>?
+  package var skipExisting: Typed<Bool>?
+  package var keepSource = false
+
+  package var retries: Int?
+  package var retryMaxTime: Duration?
+  package var connectTimeout: Duration?
+  package var stallTimeout: Duration?
+  package var limitRate: Int64?
+  package var maxFileSize: Int64?
+  package var proxy: String?
+  package var caFile: Typed<String>?
+  package var allowPrivate = false
+  package var allowDowngrade = false
+
+  package var headers: [Typed<ValueSource>] = []
+  package var user: Typed<ValueSource>?
+  package var bearer: Typed<ValueSource>?
+  package var cookies: [Typed<ValueSource>] = []
+  package var userAgent: String?
+  package var referer: String?
+
+  package var indexFirst = true
+
+  package var progress: Typed<ProgressChoice>?
+  /// -1 for `-q`, 0, and 1 for each `-v`.
+  package var verbosity = 0
+  package var color: ColorChoice?
+
+  package var json: Typed<Bool>?
+  package var template: Typed<ResultTemplate>?
+  package var null: Typed<Bool>?
+
+  package init() {}
+}

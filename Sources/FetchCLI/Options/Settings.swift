@@ -1,0 +1,236 @@
+// ParsedArguments and the environment, resolved into jobs and the style of the output. Reads the
+// files that options name, and nothing else.
+
+import FetchCore
+package import VidFetchKit
+
+/// How a run speaks.
+package struct OutputStyle: Sendable, Hashable {
+  package enum Progress: Sendable, Hashable {
+    case bar, plain, json, none
+  }
+
+  package enum Results: Sendable, Hashable {
+    case paths, json
+    case template(ResultTemplate)
+  }
+
+  package var progress = Progress.plain
+  /// -1 quiet, 0, 1 for `-v`, 2 for `-vv`.
+  package var verbosity = 0
+  /// Whether standard error is coloured.
+  package var usesColor = false
+  package var results = Results.paths
+  /// Ends each record on standard output.
+  package var terminator = UInt8(ascii: "\n")
+
+  package init() {}
+}
+
+/// What is to be done, and how it is told.
+package struct Settings: Sendable {
+  package var requests: [JobRequest]
+  package var style: OutputStyle
+
+  /// Resolves what was typed.
+  ///
+  /// - Throws: `UsageError` where options contradict each other, nothing is to be done, or a file
+  ///   that an option names can't be used.
+  package init(
+    _ arguments: ParsedArguments, _ environment: CommandEnvironment
+  ) throws(UsageError) {
+    style = try Self.style(arguments, environment)
+    if arguments.sources.isEmpty { throw UsageError("no URL") }
+    if arguments.sources.contains("") { throw UsageError("a URL is empty") }
+
+    var request = JobRequest(source: "")
+    request.format = try Self.format(arguments)
+    request.destination = try Self.destination(arguments)
+    request.existingTarget = try Self.existingTarget(arguments)
+    request.keepsSource = arguments.keepSource
+    request.indexFirst = arguments.indexFirst
+    request.transfer = try Self.transfer(arguments, environment)
+    requests = arguments.sources.map { source in
+      var each = request
+      each.source = source
+      return each
+    }
+  }
+
+  // MARK: Output
+
+  private static func destination(
+    _ arguments: ParsedArguments
+  ) throws(UsageError) -> JobRequest.Destination {
+    if let output = arguments.output {
+      if let directory = arguments.directory {
+        throw UsageError(
+          "\(output.option) and \(directory.option) contradict each other: one names the file, the "
+            + "other its folder")
+      }
+      if arguments.sources.count > 1 {
+        throw UsageError(
+          "\(output.option) names one file for \(arguments.sources.count) URLs; a folder for them "
+            + "is named by --directory")
+      }
+      return .file(output.value)
+    }
+    return arguments.directory.map { .directory($0.value) } ?? .temporary(stem: nil)
+  }
+
+  private static func existingTarget(
+    _ arguments: ParsedArguments
+  ) throws(UsageError) -> JobRequest.ExistingTarget {
+    if arguments.overwrite != nil, arguments.skipExisting != nil {
+      throw UsageError("--overwrite and --skip-existing contradict each other")
+    }
+    if arguments.overwrite != nil { return .overwrite }
+    return arguments.skipExisting != nil ? .skip : .fail
+  }
+
+  private static func format(_ arguments: ParsedArguments) throws(UsageError) -> ContainerFormat {
+    guard let output = arguments.output else { return arguments.format?.value ?? .mp4 }
+    let name = output.value.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+    guard let dot = name.lastIndex(of: ".") else { return arguments.format?.value ?? .mp4 }
+    let suffix = name[name.index(after: dot)...].lowercased()
+    let named: ContainerFormat
+    switch suffix {
+    case "mp4", "m4v": named = .mp4
+    case "mov", "qt": named = .mov
+    case _ where otherMediaExtensions.contains(suffix):
+      throw UsageError(
+        "\(output.option) names a .\(suffix) file, but the result is mov or mp4; its name ends in "
+          + ".mp4, .m4v, .mov or .qt, or has no media extension")
+    default: return arguments.format?.value ?? .mp4
+    }
+    if let asked = arguments.format, asked.value != named {
+      throw UsageError(
+        "\(asked.option) \(asked.value.rawValue) and the extension .\(suffix) of \(output.option) "
+          + "contradict each other")
+    }
+    return named
+  }
+
+  /// Extensions that promise another container, or a playlist.
+  private static let otherMediaExtensions: Set<String> = [
+    "3g2", "3gp", "aac", "ac3", "aif", "aiff", "asf", "avi", "divx", "dv", "eac3", "f4v", "flac",
+    "flv", "gif", "h264", "h265", "hevc", "ivf", "m1v", "m2t", "m2ts", "m2v", "m3u", "m3u8", "m4a",
+    "m4b", "mk3d", "mka", "mkv", "mp2", "mp3", "mpd", "mpe", "mpeg", "mpg", "mts", "mxf", "nut",
+    "oga", "ogg", "ogm", "ogv", "opus", "rm", "rmvb", "ts", "vob", "wav", "webm", "wma", "wmv",
+    "y4m",
+  ]
+
+  // MARK: Transfer
+
+  private static func transfer(
+    _ arguments: ParsedArguments, _ environment: CommandEnvironment
+  ) throws(UsageError) -> TransferSettings {
+    var settings = TransferSettings()
+    settings.retries = arguments.retries ?? settings.retries
+    settings.retryMaxTime = arguments.retryMaxTime ?? settings.retryMaxTime
+    settings.connectTimeout = arguments.connectTimeout ?? settings.connectTimeout
+    settings.stallTimeout = arguments.stallTimeout ?? settings.stallTimeout
+    settings.rateLimit = arguments.limitRate.flatMap { $0 == 0 ? nil : $0 }
+    settings.maxFileSize = arguments.maxFileSize.flatMap { $0 == 0 ? nil : $0 }
+    settings.proxy = arguments.proxy
+    settings.allowPrivate = arguments.allowPrivate
+    settings.allowDowngrade = arguments.allowDowngrade
+    settings.userAgent = arguments.userAgent
+    settings.referer = arguments.referer
+    if let caFile = arguments.caFile {
+      do throws(SystemError) {
+        _ = try environment.read(caFile.value)
+      } catch {
+        throw UsageError("\(caFile.option) can't read \(caFile.value): \(error.text)")
+      }
+      settings.caFile = caFile.value
+    }
+
+    if let user = arguments.user, user.value == .standardInput, let bearer = arguments.bearer,
+      bearer.value == .standardInput
+    {
+      throw UsageError("\(user.option) and \(bearer.option) can't both read standard input")
+    }
+    for header in arguments.headers {
+      for line in try lines(header, environment) {
+        settings.headers.append(try RequestText.header(line, header.option))
+      }
+    }
+    for cookie in arguments.cookies {
+      for line in try lines(cookie, environment) {
+        settings.cookies.append(try RequestText.cookie(line, cookie.option))
+      }
+    }
+    if let user = arguments.user {
+      let line = try lines(user, environment).first ?? ""
+      settings.user = try RequestText.user(line, user.option)
+    }
+    if let bearer = arguments.bearer {
+      let line = try lines(bearer, environment).first ?? ""
+      settings.bearerToken = try RequestText.bearer(line, bearer.option)
+    }
+    return settings
+  }
+
+  /// The lines of a value: the one that was typed, or those of a file that aren't empty.
+  private static func lines(
+    _ typed: Typed<ValueSource>, _ environment: CommandEnvironment
+  ) throws(UsageError) -> [String] {
+    let path: String
+    switch typed.value {
+    case .typed(let text): return [text]
+    case .file(let file): path = file
+    case .standardInput: path = "-"
+    }
+    let name = path == "-" ? "standard input" : path
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try environment.read(path)
+    } catch {
+      throw UsageError("\(typed.option) can't read \(name): \(error.text)")
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw UsageError("\(typed.option) can't use \(name): it is not valid UTF-8")
+    }
+    // A carriage return and a line feed are one Character.
+    let lines = text.split { $0 == "\n" || $0 == "\r\n" }.map(String.init)
+    if lines.isEmpty { throw UsageError("\(typed.option) finds nothing in \(name)") }
+    return lines
+  }
+
+  // MARK: Style
+
+  private static func style(
+    _ arguments: ParsedArguments, _ environment: CommandEnvironment
+  ) throws(UsageError) -> OutputStyle {
+    var style = OutputStyle()
+    style.verbosity = arguments.verbosity
+    let isPlain =
+      !environment.standardErrorIsTerminal || environment.isDumb
+      || environment.isContinuousIntegration
+    switch arguments.progress?.value ?? .auto {
+    case .bar: style.progress = .bar
+    case .plain: style.progress = .plain
+    case .json: style.progress = .json
+    case .none: style.progress = .none
+    case .auto: style.progress = arguments.verbosity < 0 ? .none : isPlain ? .plain : .bar
+    }
+    switch arguments.color ?? .auto {
+    case .always: style.usesColor = true
+    case .never: style.usesColor = false
+    case .auto:
+      style.usesColor =
+        environment.standardErrorIsTerminal && !environment.isDumb && !environment.refusesColor
+    }
+    if let json = arguments.json {
+      if let other = arguments.template?.option ?? arguments.null?.option {
+        throw UsageError("\(json.option) and \(other) contradict each other")
+      }
+      style.results = .json
+    } else if let template = arguments.template {
+      style.results = .template(template.value)
+    }
+    if arguments.null != nil { style.terminator = 0 }
+    return style
+  }
+}

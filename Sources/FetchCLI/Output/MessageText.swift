@@ -1,0 +1,86 @@
+// What people read on standard error, a line for each event. Pure. All text from outside is made safe
+// here.
+
+import FetchCore
+package import VidFetchKit
+
+/// Lines for people.
+package struct MessageText: Sendable {
+  package var usesColor = false
+  /// Whether several items run, so that each line must say which it is about.
+  package var namesItems = false
+
+  package init(usesColor: Bool = false, namesItems: Bool = false) {
+    self.usesColor = usesColor
+    self.namesItems = namesItems
+  }
+
+  /// `vidfetch: ITEM: MESSAGE; RECOVERY`, or nil where nothing failed.
+  package func error(_ result: JobResult) -> String? {
+    guard result.code != .ok else { return nil }
+    let message = result.error?.message ?? result.code.rawValue
+    let recovery = result.error?.recovery.map { "; \($0)" } ?? ""
+    return line(.red, [result.url, message + recovery])
+  }
+
+  /// A failure of the run rather than of an item.
+  package func failure(_ text: String) -> String { line(.red, [text]) }
+
+  /// An event as a line, or nil where there is none at this verbosity.
+  package func line(for event: JobEvent, url: String, verbosity: Int) -> String? {
+    guard verbosity >= 0 else { return nil }
+    let item = namesItems ? [url] : []
+    switch event {
+    case .warning(let warning):
+      return line(.yellow, ["warning"] + item + [warning.message])
+    case .retry(let attempt, let wait, let error):
+      let time = Figures.seconds(wait)
+      let what =
+        error.retryAfter == nil
+        ? "retrying in \(time)" : "the server asks to wait, retrying in \(time)"
+      return line(nil, item + ["\(what) (attempt \(attempt))", error.message])
+    case .restart(let reason, let bytes):
+      return line(nil, item + ["starting over, \(Self.reason(reason))\(Self.dropped(bytes))"])
+    case .log(let level, let text):
+      return level <= verbosity ? line(nil, item + [text]) : nil
+    case .start, .progress, .result:
+      return nil
+    }
+  }
+
+  /// What is said when a signal ended the run.
+  package func interrupted(canResume: Bool) -> String {
+    line(
+      nil, [canResume ? "interrupted; run the same command again to resume" : "interrupted"])
+  }
+
+  /// What is said of an item that needed nothing.
+  package func skipped(_ result: JobResult) -> String {
+    let why =
+      switch result.skipped {
+      case .archive: "fetched before"
+      case .duplicate: "listed twice"
+      case .exists, nil: "exists already"
+      }
+    return line(nil, [result.url, "skipped, \(why)"])
+  }
+
+  private func line(_ style: TextStyle?, _ parts: [String]) -> String {
+    var parts = ["vidfetch"] + parts.map(Printable.escape)
+    if usesColor, let style { parts[0] = TextStyle.apply(style, to: parts[0]) }
+    return parts.joined(separator: ": ")
+  }
+
+  private static func reason(_ reason: RestartReason) -> String {
+    switch reason {
+    case .remoteChanged: "the remote file has changed"
+    case .rangeIgnored: "the server can't continue"
+    case .noValidator: "the server doesn't say whether the file is still the same"
+    case .partUnusable: "the partial file can't be used"
+    }
+  }
+
+  private static func dropped(_ bytes: Int64) -> String {
+    bytes > 0 ? " (\(Figures.size(bytes)) dropped)" : ""
+  }
+}

@@ -1,0 +1,48 @@
+// How the process ends, and the one place where it does.
+
+import Glibc
+
+/// The end of a run.
+package enum ProcessEnding: Sendable, Hashable {
+  case exit(Int32)
+  /// The signal is raised again, so that the caller sees a death by it.
+  case signal(Int32)
+
+  /// Ends the process.
+  ///
+  /// Any thread.
+  ///
+  /// Everything of ours has been written by then, and other threads may still be in C libraries
+  /// whose atexit(3) handlers would pull the floor from under them: so none are run.
+  package func end() -> Never {
+    switch self {
+    case .exit(let status): _exit(status)
+    case .signal(let number):
+      Glibc.signal(number, SIG_DFL)
+      var set = sigset_t()
+      sigemptyset(&set)
+      sigaddset(&set, number)
+      pthread_sigmask(SIG_UNBLOCK, &set, nil)
+      kill(getpid(), number)
+      // Reached where the signal can't kill, as for the first process of a container.
+      _exit(128 + number)
+    }
+  }
+}
+
+/// Preparations that a process needs before it opens anything.
+enum ProcessStart {
+  /// Opens /dev/null for each of the three standard descriptors that is closed, so that no file of
+  /// ours gets its number.
+  static func openStandardDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+      // The lowest free number is this one, since those below are open by now.
+      _ = open("/dev/null", O_RDWR)
+    }
+  }
+
+  /// Makes a write to a closed pipe an error instead of the end.
+  static func ignoreBrokenPipes() {
+    signal(SIGPIPE, SIG_IGN)
+  }
+}

@@ -1,0 +1,514 @@
+// One exchange: a request, the redirects it leads to, and the body of the final response. Lives on the
+// transfer thread alone; the loop moves its handles, libcurl's callbacks come in here. Decisions are in
+// the policies.
+
+import CCurl
+import FetchCore
+
+/// An exchange under way.
+final class Exchange {
+  /// What the loop has to do when a hop is over.
+  enum Next {
+    case hop(HTTPURL)
+    case finish(ExchangeOutcome)
+  }
+
+  /// Why a callback ended the transfer, or what is settled although bytes still come.
+  private enum Ending {
+    case stopped
+    case limit
+    case status(Int)
+    case redirect(HTTPURL)
+    case failure(TransferFailure.Kind, FetchError)
+  }
+
+  /// Which bound of a body is met first.
+  private enum Bound { case limit, declared, fileSize }
+
+  /// Where body bytes go.
+  private enum Body {
+    case none
+    /// Thrown away so that the connection can be used again; counts.
+    case drained(Int)
+    case written(any ByteSink)
+  }
+
+  /// A body that nobody wants is read up to this size, else the connection is closed.
+  private static let drainLimit = 64 * 1024
+
+  let id: ExchangeID
+  private let request: HTTPRequest
+  private let delegate: any ExchangeDelegate
+  private let environment: TransferEnvironment
+  private let classify: @Sendable (String) -> AddressClass?
+
+  // Over all hops.
+  private var url: HTTPURL
+  private var redirects = 0
+  private var visited: Set<String> = []
+  private var cookies: CookieJar
+  private var addresses: AddressPolicy
+  private var hasWarned = false
+
+  // Of this hop.
+  private(set) var easy: EasyHandle?
+  private var isProxied = false
+  private var isConnected = false
+  private var remoteAddress: String?
+  private var blockedAddress: FetchError?
+  private var head = ResponseHead()
+  private var response: HTTPResponse?
+  private var ending: Ending?
+  private var body = Body.none
+
+  // Of the body.
+  private var block: BodyBlock?
+  private var blockOffset: Int64 = 0
+  private var startOffset: Int64 = 0
+  private var received: Int64 = 0
+  private var bound: (size: Int64, kind: Bound)?
+  private var declared: Int64?
+
+  /// When the last byte came, in nanoseconds; nil while there is no connection.
+  private var lastProgress: Int64?
+  /// When the request was about to be sent.
+  private var requestTime: Int64 = 0
+
+  init(
+    id: ExchangeID, request: HTTPRequest, delegate: any ExchangeDelegate,
+    environment: TransferEnvironment, classify: @escaping @Sendable (String) -> AddressClass?
+  ) {
+    self.id = id
+    self.request = request
+    self.delegate = delegate
+    self.environment = environment
+    self.classify = classify
+    url = request.url
+    cookies = request.cookies
+    addresses = AddressPolicy(
+      startedPublic: request.startedPublic, allowPrivate: request.settings.allowPrivate)
+  }
+
+  // MARK: - Hops
+
+  /// Makes the handle for the first or a further hop.
+  ///
+  /// - Throws: what the exchange fails with; then no handle was made.
+  func prepareHop(to target: HTTPURL) throws(TransferFailure) {
+    url = target
+    isConnected = false
+    remoteAddress = nil
+    blockedAddress = nil
+    head = ResponseHead()
+    ending = nil
+    body = .none
+    lastProgress = nil
+    do {
+      let fields = try requestFields()
+      guard visited.insert(url.text + "\n" + fields.cookieText).inserted else {
+        throw failure(.redirect, RedirectPolicy.loop)
+      }
+      let proxy = ProxyPolicy.proxy(
+        for: url, setting: request.settings.proxy, environment: environment)
+      isProxied = proxy != nil
+      if isProxied { try checkProxiedHost() }
+      let trust = TrustSource(setting: request.settings.caFile, environment: environment)
+      let easy = try makeHandle(fields: fields, proxy: proxy, trust: trust)
+      self.easy = easy
+      warnAboutCredentials(fields)
+      log(TransferLog.request(url: url, range: request.range, fields: fields, proxied: isProxied))
+    } catch let error as TransferFailure {
+      throw error
+    } catch let error as FetchError {
+      throw failure(error.code == .internal ? .internal : .request, error)
+    } catch {
+      throw failure(.internal, FetchError(.internal, "the request can't be made"))
+    }
+  }
+
+  private func makeHandle(
+    fields: RequestFields, proxy: String?, trust: TrustSource
+  ) throws(FetchError) -> EasyHandle {
+    let easy = try EasyHandle()
+    try easy.apply(TransferOptions.fixed)
+    try easy.apply(
+      TransferOptions.specific(to: request, fields: fields, proxy: proxy, trust: trust))
+    easy.setURL(try url.makeParser())
+    try easy.setFields(fields.fields)
+    // SAFETY: see TransferCallbacks: the loop keeps this object until the handle is gone.
+    easy.setCallbacks(context: Unmanaged.passUnretained(self).toOpaque())
+    return easy
+  }
+
+  private func requestFields() throws(FetchError) -> RequestFields {
+    let settings = request.settings
+    for field in settings.headers {
+      if let problem = HeaderRule.problem(with: field) { throw FetchError(.usage, problem) }
+    }
+    let fields = RequestFields(
+      for: url, settings: settings, secretsOrigin: request.secretsOrigin ?? request.url.origin,
+      startCredentials: request.url.credentials, hopCredentials: url.credentials,
+      cookies: cookies, ifRange: request.ifRange)
+    let made = fields.fields + [HeaderField(name: "User-Agent", value: fields.userAgent)]
+    let isClean = made.allSatisfy { HeaderRule.isClean($0.value) }
+    guard isClean else {
+      throw FetchError(.usage, "control characters in a header, cookie, token or user name")
+    }
+    return fields
+  }
+
+  private func warnAboutCredentials(_ fields: RequestFields) {
+    guard fields.carriesCredentials, url.origin.scheme == "http", !hasWarned else { return }
+    hasWarned = true
+    delegate.exchange(
+      id,
+      didWarn: FetchWarning(
+        .insecureCredentials,
+        "credentials are sent to \(url.origin.host) over http, where others can read them"))
+  }
+
+  /// Lets go of the handle, which must be off the multi handle.
+  func releaseHandle() { easy = nil }
+
+  func setRateLimit(_ bytesPerSecond: Int64?) { easy?.setRateLimit(bytesPerSecond) }
+
+  // MARK: - Addresses
+
+  /// Behind a proxy only the URL's own text tells where a request goes.
+  private func checkProxiedHost() throws(TransferFailure) {
+    let host = url.host
+    let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+    let found =
+      name == "localhost" || name.hasSuffix(".localhost") ? AddressClass.loopback : classify(name)
+    guard let found else { return }
+    guard addresses.permits(found) else { throw failure(.address, refusal(host, found)) }
+    addresses.note(found)
+  }
+
+  /// Whether a connection to a numeric address may be tried.
+  func mayConnect(to address: String) -> Bool {
+    if isProxied { return true }
+    let found = classify(address) ?? .reserved
+    if addresses.permits(found) { return true }
+    blockedAddress = refusal(address, found)
+    return false
+  }
+
+  /// Whether the request may be sent over a connection to a numeric address.
+  func willUse(address: String) -> Bool {
+    isConnected = true
+    remoteAddress = address
+    requestTime = Monotonic.now
+    lastProgress = requestTime
+    if isProxied { return true }
+    let found = classify(address) ?? .reserved
+    guard addresses.permits(found) else {
+      ending = .failure(.address, refusal(address, found))
+      return false
+    }
+    addresses.note(found)
+    return true
+  }
+
+  private func refusal(_ address: String, _ found: AddressClass) -> FetchError {
+    FetchError(
+      .refused, "a public address leads to \(address), which is not public (\(found.rawValue))",
+      recovery: "--allow-private lets it, where you trust the address")
+  }
+
+  // MARK: - Head
+
+  /// Takes one line of a head; false ends the transfer.
+  func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+    lastProgress = Monotonic.now
+    // Fields that follow a body change nothing (RFC 9110 6.5).
+    if head.isComplete, !head.isInterim { return true }
+    head.take(line)
+    guard head.isComplete else { return true }
+    log(TransferLog.response(head))
+    return head.isInterim ? true : takeFinalHead()
+  }
+
+  private func takeFinalHead() -> Bool {
+    let now = Monotonic.date
+    for field in head.fields where field.name.hasSameName(as: "Set-Cookie") {
+      cookies.store(field.value, from: url, now: now)
+    }
+    do throws(FetchError) {
+      if RedirectPolicy.isRedirect(head.status) { return try takeRedirect() }
+      let response = try makeResponse(now: now)
+      self.response = response
+      return takeFinalResponse(response)
+    } catch {
+      let kind: TransferFailure.Kind =
+        RedirectPolicy.isRedirect(head.status)
+        ? .redirect : error.code == .damaged ? .lengths : .contentCoding
+      ending = .failure(kind, error)
+      return false
+    }
+  }
+
+  private func takeRedirect() throws(FetchError) -> Bool {
+    let location = head.fields.first { $0.name.hasSameName(as: "Location") }?.value
+    let target = try RedirectPolicy.target(
+      status: head.status, location: location, from: url, followed: redirects,
+      allowDowngrade: request.settings.allowDowngrade)
+    ending = .redirect(target)
+    return drain()
+  }
+
+  private func makeResponse(now: Int64) throws(FetchError) -> HTTPResponse {
+    var response = HTTPResponse(
+      status: head.status, finalURL: url, fields: head.fields, redirects: redirects,
+      httpVersion: head.version)
+    response.cookies = cookies
+    response.reachedPublic = addresses.startedPublic
+    response.remoteAddress = remoteAddress
+    response.retryAfter = response.value("Retry-After").flatMap { RetryAfter($0, now: now) }
+    // What is wrong with the body of an error doesn't matter.
+    guard StatusPolicy.hasResource(head.status) else { return response }
+    if let coding = response.contentEncoding {
+      throw FetchError(
+        .refused, "the server sends content coding \(coding.prefix(40)), which wasn't asked for",
+        reason: "packed bytes can't be resumed or checked against their length",
+        recovery: "ask for another address of the file: this server's set-up is wrong for media")
+    }
+    response.framing = try head.framing()
+    if case .length(let length) = response.framing { response.contentLength = length }
+    return response
+  }
+
+  private func takeFinalResponse(_ response: HTTPResponse) -> Bool {
+    if let limit = request.settings.maxFileSize, let size = response.resourceSize, size > limit,
+      StatusPolicy.hasResource(response.status)
+    {
+      ending = .failure(.tooLarge, Self.tooLarge(limit: limit, size: size))
+      return false
+    }
+    switch delegate.exchange(id, didReceive: response) {
+    case .discard:
+      ending = .stopped
+      // The small body of an error is read, so that the connection can serve the next try.
+      return StatusPolicy.hasResource(response.status) ? false : drain()
+    case .write(let sink, let offset, let limit):
+      guard StatusPolicy.hasResource(response.status) else {
+        ending = .status(response.status)
+        return drain()
+      }
+      prepareBody(response, sink: sink, at: offset, limit: limit)
+      return true
+    }
+  }
+
+  /// Has the body thrown away where it is known to be short; false where it isn't.
+  private func drain() -> Bool {
+    guard let length = try? head.contentLength(), length <= Self.drainLimit else { return false }
+    body = .drained(0)
+    return true
+  }
+
+  // MARK: - Body
+
+  private func prepareBody(
+    _ response: HTTPResponse, sink: any ByteSink, at offset: Int64, limit: Int64?
+  ) {
+    startOffset = offset
+    blockOffset = offset
+    received = 0
+    body = .written(sink)
+    declared = response.contentRange?.count ?? response.contentLength
+    if let length = response.contentLength, let size = declared { declared = min(length, size) }
+    bound = declared.map { ($0, .declared) }
+    if let limit, limit <= bound?.size ?? .max { bound = (max(0, limit), .limit) }
+    if let most = request.settings.maxFileSize, most - offset < bound?.size ?? .max {
+      bound = (max(0, most - offset), .fileSize)
+    }
+  }
+
+  /// Takes some of the body; false ends the transfer.
+  func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let now = Monotonic.now
+    lastProgress = now
+    switch body {
+    case .none:
+      return false
+    case .drained(let count):
+      body = .drained(count + bytes.count)
+      return count + bytes.count <= Self.drainLimit
+    case .written(let sink):
+      let room = bound.map { $0.size - received } ?? .max
+      let wanted = UnsafeRawBufferPointer(
+        rebasing: bytes.prefix(Int(clamping: min(room, Int64(bytes.count)))))
+      do throws(FetchError) {
+        let block = self.block ?? BodyBlock()
+        self.block = block
+        try block.append(wanted, offset: &blockOffset, sink: sink, now: now)
+      } catch {
+        ending = .failure(error.isCancellation ? .cancelled : .sink, error)
+        return false
+      }
+      received += Int64(wanted.count)
+      return keepsGoing(surplus: bytes.count - wanted.count)
+    }
+  }
+
+  /// Whether more of the body is wanted after a piece of it.
+  private func keepsGoing(surplus: Int) -> Bool {
+    guard let bound, received == bound.size else { return true }
+    switch bound.kind {
+    case .limit:
+      guard surplus > 0 || declared.map({ $0 > bound.size }) ?? false else { return true }
+      ending = .limit
+    case .declared:
+      guard surplus > 0 else { return true }
+      ending = .failure(
+        .surplus,
+        FetchError(.damaged, "the server sends more than the \(bound.size) bytes it declared"))
+    case .fileSize:
+      guard surplus > 0 else { return true }
+      ending = .failure(.tooLarge, Self.tooLarge(limit: startOffset + bound.size, size: nil))
+    }
+    return false
+  }
+
+  private static func tooLarge(limit: Int64, size: Int64?) -> FetchError {
+    FetchError(
+      .refused,
+      size.map { "the file has \($0) bytes, over the limit of \(limit)" }
+        ?? "the file has more bytes than the limit of \(limit)",
+      recovery: "a larger --max-filesize lets it")
+  }
+
+  /// Writes the bytes that wait for a full block.
+  private func flush() {
+    guard case .written(let sink) = body, let block, block.count > 0 else { return }
+    do throws(FetchError) {
+      try block.flush(offset: &blockOffset, sink: sink)
+    } catch {
+      ending = .failure(error.isCancellation ? .cancelled : .sink, error)
+    }
+  }
+
+  /// Bytes that the sink has taken.
+  private var written: Int64 { blockOffset - startOffset }
+
+  // MARK: - Time
+
+  /// A slow stream's bytes are written after this many nanoseconds, full block or not.
+  private static let flushDelay: Int64 = 100_000_000
+
+  /// Does what is due.
+  ///
+  /// - Parameter roundStart: when the last `curl_multi_perform` began: what has come since then may
+  ///   still wait for its turn, so that silence is measured up to there.
+  /// - Returns: how the exchange fails, where it does.
+  func tick(now: Int64, roundStart: Int64) -> TransferFailure? {
+    if let block, block.count > 0, now - block.since >= Self.flushDelay {
+      flush()
+      if case .failure(let kind, let error) = ending { return failure(kind, error) }
+    }
+    let patience = Monotonic.nanoseconds(request.settings.stallTimeout)
+    guard let lastProgress else { return nil }
+    let isSilent = roundStart - lastProgress > patience
+    // A head that trickles in line by line must end as well.
+    let isEndless = !head.isComplete && roundStart - requestTime > 4 * patience
+    guard isSilent || isEndless else { return nil }
+    flush()
+    let seconds = request.settings.stallTimeout.components.seconds
+    return failure(
+      .stall,
+      FetchError(
+        .network, "no byte from \(place) for \(seconds) s",
+        recovery: "run the same command again to continue"))
+  }
+
+  /// When `tick` should be called next, in nanoseconds.
+  var nextTick: Int64? {
+    var times: [Int64] = []
+    if let block, block.count > 0 { times.append(block.since + Self.flushDelay) }
+    if let lastProgress {
+      times.append(lastProgress + Monotonic.nanoseconds(request.settings.stallTimeout) + 1_000_000)
+    }
+    return times.min()
+  }
+
+  // MARK: - Ends
+
+  /// What follows when libcurl is done with a hop.
+  func hopDidEnd(_ code: CURLcode) -> Next {
+    flush()
+    switch ending {
+    case .stopped:
+      return response.map { .finish(.stopped($0)) } ?? .finish(.failed(curlFailure(code)))
+    case .limit:
+      return completed()
+    case .status(let status):
+      return .finish(.failed(failure(.status(status), StatusPolicy.error(status))))
+    case .redirect(let target):
+      return follow(target)
+    case .failure(let kind, let error):
+      return .finish(.failed(failure(kind, error)))
+    case nil:
+      guard code == CURLE_OK else { return .finish(.failed(curlFailure(code))) }
+      if let declared, received < min(declared, bound?.size ?? .max) {
+        return .finish(.failed(curlFailure(CURLE_PARTIAL_FILE)))
+      }
+      return completed()
+    }
+  }
+
+  private func completed() -> Next {
+    guard let response else { return .finish(.failed(curlFailure(CURLE_GOT_NOTHING))) }
+    return .finish(.completed(response, bodyBytes: written))
+  }
+
+  private func follow(_ target: HTTPURL) -> Next {
+    if url.origin.scheme == "https", target.origin.scheme == "http" {
+      delegate.exchange(
+        id,
+        didWarn: FetchWarning(
+          .downgrade, "a redirect leads from https to http, where others can read and change it"))
+    }
+    redirects += 1
+    delegate.exchange(id, willFollowRedirectTo: target, status: head.status)
+    return .hop(target)
+  }
+
+  /// The end that the loop or the caller brings about.
+  func abandon(_ failure: TransferFailure) {
+    flush()
+    var failure = failure
+    if case .failure(let kind, let error) = ending { failure = self.failure(kind, error) }
+    failure.bodyBytes = written
+    finish(.failed(failure))
+  }
+
+  var cancellation: TransferFailure { failure(.cancelled, .cancelled) }
+
+  func finish(_ outcome: ExchangeOutcome) { delegate.exchange(id, didFinish: outcome) }
+
+  func failure(_ kind: TransferFailure.Kind, _ error: FetchError) -> TransferFailure {
+    TransferFailure(
+      kind, error, response: response, bodyBytes: written, reachedPublic: addresses.startedPublic)
+  }
+
+  private func curlFailure(_ code: CURLcode) -> TransferFailure {
+    if code == CURLE_COULDNT_CONNECT, let blockedAddress {
+      return failure(.address, blockedAddress)
+    }
+    let found = CurlFailure(
+      code: code, text: easy?.errorText ?? "", verifyResult: easy?.verifyResult ?? 0,
+      osError: easy?.osError ?? 0, connectStatus: easy?.connectStatus ?? 0,
+      isConnected: isConnected, place: place, connectTimeout: request.settings.connectTimeout,
+      caFile: request.settings.caFile
+    ).failure
+    return failure(found.kind, found.error)
+  }
+
+  private var place: String { "\(url.origin.host):\(url.origin.port)" }
+
+  private func log(_ lines: @autoclosure () -> [String]) {
+    guard let log = request.log else { return }
+    for line in lines() { log(line) }
+  }
+}

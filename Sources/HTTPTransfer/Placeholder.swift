@@ -1,2 +1,0 @@
-private import FetchCore
-private import CCurl

@@ -1,0 +1,247 @@
+// What a response to a request for a range is worth. libcurl checks next to nothing here (a 206 with
+// another start, another total or no Content-Range is CURLE_OK), so it is checked here, before a byte
+// is written. Pure.
+
+package import FetchCore
+
+/// What was asked, and what is known of the resource.
+package struct RangeExpectation: Sendable, Hashable {
+  /// nil where the whole resource was asked for, without a Range field.
+  package var asked: RequestedRange?
+  /// The If-Range that was sent.
+  package var ifRange: String?
+  /// How many bytes at the start of the answer will be compared with those that are there.
+  package var overlap: Int64
+  /// The size of the resource, as recorded.
+  package var total: Int64?
+  /// Whether the server itself said `total` during this run.
+  package var isTotalOfThisRun: Bool
+  /// The version that is there.
+  package var validators: Validators
+  /// Whether this request follows a `tryPlainRange`.
+  package var isPlain: Bool
+
+  package init(
+    asked: RequestedRange?, ifRange: String? = nil, overlap: Int64 = 0, total: Int64? = nil,
+    isTotalOfThisRun: Bool = false, validators: Validators = Validators(), isPlain: Bool = false
+  ) {
+    self.asked = asked
+    self.ifRange = ifRange
+    self.overlap = overlap
+    self.total = total
+    self.isTotalOfThisRun = isTotalOfThisRun
+    self.validators = validators
+    self.isPlain = isPlain
+  }
+
+  /// The first byte that isn't there.
+  var have: Int64 { (asked?.first ?? 0) + overlap }
+}
+
+/// What to do with a response.
+package enum RangeDecision: Sendable, Hashable {
+  /// Write the body at this offset. `count` bytes were declared. Where `comparesOverlap`, the first
+  /// `overlap` bytes must equal those that are there, else the remote has changed.
+  case append(at: Int64, count: Int64?, total: Int64?, comparesOverlap: Bool)
+  /// All bytes are there.
+  case alreadyComplete
+  /// Ask once more, with `ResumePolicy.plan(… isPlain: true)`.
+  case tryPlainRange
+  /// Ranges don't work here; where `usesThisBody`, this body is the whole resource.
+  case restartFromZero(usesThisBody: Bool)
+  /// Another version; where `usesThisBody`, this body is the whole of it.
+  case remoteChanged(usesThisBody: Bool)
+  /// The server's statements about one version can't both be true.
+  case contradiction(FetchError)
+  /// Not what was asked for, and nothing of it may be written; once more, then from zero.
+  case rejectRange(String)
+  case failed(FetchError)
+}
+
+package enum RangeCheck {
+  package static func judge(
+    _ response: HTTPResponse, _ expected: RangeExpectation
+  ) -> RangeDecision {
+    switch response.status {
+    case 206:
+      return partial(response, expected)
+    case 200, 203:
+      guard case .bytes(let first, let last, let total) = response.contentRange else {
+        return whole(response, expected)
+      }
+      // Some caches answer with the range, but under the whole's status.
+      if first == 0, total.map({ last + 1 == $0 }) ?? true, (expected.asked?.first ?? 0) != 0 {
+        return whole(response, expected)
+      }
+      return partial(response, expected)
+    case 416:
+      return unsatisfied(response, expected)
+    default:
+      return .failed(StatusPolicy.error(response.status))
+    }
+  }
+
+  // MARK: - 206
+
+  private static func partial(
+    _ response: HTTPResponse, _ expected: RangeExpectation
+  ) -> RangeDecision {
+    let type = URLText.lowercased(response.contentType ?? "")
+    if response.status == 206, type.hasPrefix("multipart/byteranges") {
+      return .rejectRange("the server sends several ranges at once")
+    }
+    guard let range = response.contentRange else {
+      return .rejectRange("the server sends a range without saying which (no Content-Range)")
+    }
+    guard case .bytes(let first, let last, let total) = range else {
+      return .rejectRange("the server sends a range with an unreadable Content-Range")
+    }
+    let start = expected.asked?.first ?? 0
+    guard first == start else {
+      return .rejectRange(
+        "the server sends bytes from \(first) on, asked were those from \(start) on")
+    }
+    if let limit = expected.asked?.last, last > limit {
+      return .rejectRange("the server sends bytes up to \(last), asked were those up to \(limit)")
+    }
+    let count = last - first + 1
+    if case .length(let length) = response.framing, length != count {
+      return .contradiction(
+        FetchError(
+          .damaged,
+          "contradictory lengths: Content-Range says \(count) bytes, Content-Length "
+            + "\(length)"))
+    }
+    if expected.asked == nil, total.map({ $0 != count }) ?? true {
+      return .rejectRange("the server sends a part where the whole was asked for")
+    }
+    let match = compare(response.validators, expected, total: total)
+    if let known = expected.total, let total, total != known {
+      return sizeChanged(from: known, to: total, response, expected, usesThisBody: false)
+    }
+    switch match {
+    case .different:
+      return .remoteChanged(usesThisBody: false)
+    case .same:
+      return .append(
+        at: first, count: count, total: total ?? expected.total,
+        comparesOverlap: expected.overlap > 0)
+    case .undecided:
+      // Nothing is there that could belong to another version.
+      if start == 0, expected.overlap == 0 {
+        return .append(at: 0, count: count, total: total, comparesOverlap: false)
+      }
+      guard total != nil else {
+        return .rejectRange("the server sends a range without a total or a validator")
+      }
+      guard expected.overlap > 0 else {
+        return expected.isPlain ? .remoteChanged(usesThisBody: false) : .tryPlainRange
+      }
+      return .append(at: first, count: count, total: total, comparesOverlap: true)
+    }
+  }
+
+  // MARK: - 200
+
+  private static func whole(
+    _ response: HTTPResponse, _ expected: RangeExpectation
+  ) -> RangeDecision {
+    let size = response.contentLength
+    if expected.have == 0 {
+      return .append(at: 0, count: size, total: size, comparesOverlap: false)
+    }
+    if let known = expected.total, let size, size != known {
+      return sizeChanged(from: known, to: size, response, expected, usesThisBody: true)
+    }
+    switch compare(response.validators, expected, total: size) {
+    case .different:
+      return .remoteChanged(usesThisBody: true)
+    case .same, .undecided:
+      let mayHonour = response.acceptsRanges != false && !expected.isPlain
+      // To a condition, 200 means that it failed; but servers of one pool name one version
+      // differently, and some don't know If-Range.
+      if expected.ifRange != nil, mayHonour,
+        expected.validators.strongETag != nil || expected.validators.lastModified != nil
+      {
+        return .tryPlainRange
+      }
+      return .restartFromZero(usesThisBody: true)
+    }
+  }
+
+  // MARK: - 416
+
+  private static func unsatisfied(
+    _ response: HTTPResponse, _ expected: RangeExpectation
+  ) -> RangeDecision {
+    guard expected.asked != nil else { return .failed(StatusPolicy.error(416)) }
+    let size: Int64? =
+      if case .unsatisfied(let total) = response.contentRange { total } else { nil }
+    guard let known = expected.total else { return .restartFromZero(usesThisBody: false) }
+    if let size, size != known {
+      return sizeChanged(from: known, to: size, response, expected, usesThisBody: false)
+    }
+    // A bare 416 leaves the recorded size to decide.
+    return expected.have >= known ? .alreadyComplete : .restartFromZero(usesThisBody: false)
+  }
+
+  // MARK: - Versions
+
+  private enum Match { case same, different, undecided }
+
+  /// Whether the response is of the recorded version; `undecided` asks for a comparison of bytes.
+  private static func compare(
+    _ found: Validators, _ expected: RangeExpectation, total: Int64?
+  ) -> Match {
+    let known = expected.validators
+    if let ours = known.strongETag, let theirs = found.strongETag {
+      if ours == theirs { return .same }
+      return agreesOtherwise(found, expected, total: total) ? .undecided : .different
+    }
+    if known.strongETag != nil, found.weakETag == nil, expected.ifRange == known.strongETag,
+      expected.ifRange != nil
+    {
+      // The condition held, else there would have been no range; the tag just isn't repeated.
+      return .same
+    }
+    if let ours = known.weakETag, let theirs = found.weakETag, ours != theirs {
+      return agreesOtherwise(found, expected, total: total) ? .undecided : .different
+    }
+    if let ours = known.lastModified, let theirs = found.lastModified, ours != theirs {
+      return .different
+    }
+    return .undecided
+  }
+
+  /// Whether Last-Modified and total say the same, whatever the tags say.
+  private static func agreesOtherwise(
+    _ found: Validators, _ expected: RangeExpectation, total: Int64?
+  ) -> Bool {
+    guard let ours = expected.validators.lastModified, ours == found.lastModified,
+      let known = expected.total, known == total
+    else { return false }
+    return true
+  }
+
+  /// Another size: another version, unless the same server names the same version, or named that
+  /// size in this very run without naming another version since.
+  private static func sizeChanged(
+    from known: Int64, to size: Int64, _ response: HTTPResponse, _ expected: RangeExpectation,
+    usesThisBody: Bool
+  ) -> RangeDecision {
+    let ours = expected.validators
+    let theirs = response.validators
+    let isSame = ours.strongETag != nil && ours.strongETag == theirs.strongETag
+    let namesNoOther =
+      theirs.isEmpty
+      || ours.strongETag == theirs.strongETag && ours.weakETag == theirs.weakETag
+        && ours.lastModified == theirs.lastModified
+    guard isSame || expected.isTotalOfThisRun && namesNoOther else {
+      return .remoteChanged(usesThisBody: usesThisBody)
+    }
+    return .contradiction(
+      FetchError(
+        .damaged, "contradictory lengths: the server first said \(known) bytes, now \(size)",
+        recovery: "the file can't be told to be whole: report it to the server's owner"))
+  }
+}

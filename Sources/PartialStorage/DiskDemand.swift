@@ -1,0 +1,30 @@
+// Whether there is room for a job, asked before it fills the disk. Pure.
+
+package import FetchCore
+
+/// The space that a job still needs in one folder.
+package struct DiskDemand: Sendable, Hashable {
+  /// Bytes of the source that are still to be stored; 0 for a source that is read in place.
+  package var missing: Int64
+  /// The size that the output will have, as far as it is known; a passthrough is about its source.
+  package var output: Int64
+
+  package init(missing: Int64, output: Int64) {
+    self.missing = missing
+    self.output = output
+  }
+
+  /// What file systems and the index need beyond the media.
+  static let margin: Int64 = 1 << 20
+
+  /// Fails with `.diskFull` where `available` bytes will not do.
+  package func check(available: Int64, folder: String) throws(FetchError) {
+    let (media, overflow) = missing.addingReportingOverflow(output)
+    let needed = overflow ? Int64.max : media.addingReportingOverflow(Self.margin).partialValue
+    guard needed > available || needed < 0 else { return }
+    throw FetchError(
+      .diskFull, "not enough space in \(folder): \(needed) bytes needed, \(available) free",
+      reason: "the download and the result must both fit before the download is removed",
+      recovery: "free some space, or use -o or -d with another file system")
+  }
+}

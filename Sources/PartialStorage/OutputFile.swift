@@ -1,0 +1,151 @@
+// A result before it has a name, and the moment it gets one. On the job's thread, but for the
+// descriptor, which the remux writes through.
+
+internal import CLinux
+package import FetchCore
+import Glibc
+
+/// An output that nobody can see until it is published whole.
+///
+/// Where the file system has `O_TMPFILE`, the file has no name before that, so that nothing is left
+/// of it whatever happens to the process; elsewhere it has a hidden one.
+package final class OutputFile: Sendable {
+  package enum Publication: Sendable, Hashable {
+    case published
+    /// The name was taken, and nothing was changed.
+    case exists
+  }
+
+  package let descriptor: FileDescriptor
+  package let folder: Folder
+  /// The hidden name, where the file needs one.
+  private let hiddenName: String?
+  private let stagingName: String
+
+  private init(
+    descriptor: FileDescriptor, folder: Folder, hiddenName: String?, stagingName: String
+  ) {
+    self.descriptor = descriptor
+    self.folder = folder
+    self.hiddenName = hiddenName
+    self.stagingName = stagingName
+  }
+
+  /// Makes an empty output in the folder that it is going to be published in.
+  ///
+  /// - Parameter stem: names the hidden files of this job, such as `.KEY`.
+  package static func make(in folder: Folder, stem: String) throws(FetchError) -> OutputFile {
+    let staging = stem + ".new"
+    do throws(SystemError) {
+      try folder.remove(staging)
+      do throws(SystemError) {
+        if access("/proc/self/fd", X_OK) == 0 {
+          let descriptor = try FileDescriptor.open(
+            ".", in: folder.descriptor, O_RDWR | vf_O_TMPFILE)
+          return OutputFile(
+            descriptor: descriptor, folder: folder, hiddenName: nil, stagingName: staging)
+        }
+      } catch  where [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(error.number) {
+        // A file system or kernel without O_TMPFILE: the named way below.
+      }
+      let hidden = stem + ".out"
+      try folder.remove(hidden)
+      let descriptor = try FileDescriptor.open(
+        hidden, in: folder.descriptor, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+      return OutputFile(
+        descriptor: descriptor, folder: folder, hiddenName: hidden, stagingName: staging)
+    } catch {
+      throw error.fetchError("making a file in \(folder.path)")
+    }
+  }
+
+  /// Waits until the content is on the disk.
+  package func sync() throws(FetchError) {
+    do throws(SystemError) {
+      try descriptor.sync()
+    } catch {
+      throw error.fetchError("syncing the output in \(folder.path)")
+    }
+  }
+
+  /// Gives the output its name, atomically, then makes the name durable.
+  ///
+  /// The content must have been synced. With `replacing`, what had the name is replaced in the same
+  /// instant; without, an existing name wins.
+  package func publish(as name: String, replacing: Bool) throws(FetchError) -> Publication {
+    do throws(SystemError) {
+      if replacing {
+        try replace(name)
+      } else if try !take(name) {
+        return .exists
+      }
+      try syncFolder()
+      return .published
+    } catch {
+      throw error.fetchError("publishing \(folder.path)/\(name)")
+    }
+  }
+
+  /// Forgets an output that is not to be published; what has no name goes with its descriptor.
+  package func discard() {
+    if let hiddenName { try? folder.remove(hiddenName) }
+    try? folder.remove(stagingName)
+  }
+
+  private func take(_ name: String) throws(SystemError) -> Bool {
+    let directory = folder.descriptor.rawValue
+    do throws(SystemError) {
+      if let hiddenName {
+        do throws(SystemError) {
+          _ = try retryingInterrupts("renameat2") {
+            vf_rename_noreplace(directory, hiddenName, directory, name)
+          }
+        } catch  where error.number == EINVAL || error.number == ENOSYS {
+          _ = try retryingInterrupts("linkat") {
+            linkat(directory, hiddenName, directory, name, 0)
+          }
+          try folder.remove(hiddenName)
+        }
+      } else {
+        try link(to: name)
+      }
+      return true
+    } catch  where error.number == EEXIST {
+      return false
+    }
+  }
+
+  private func replace(_ name: String) throws(SystemError) {
+    let directory = folder.descriptor.rawValue
+    var old = stagingName
+    if let hiddenName {
+      old = hiddenName
+    } else {
+      // A nameless file can't replace a name in one step, so it gets a hidden one first.
+      try folder.remove(stagingName)
+      try link(to: stagingName)
+    }
+    do throws(SystemError) {
+      _ = try retryingInterrupts("renameat") { renameat(directory, old, directory, name) }
+    } catch {
+      try folder.remove(old)
+      throw error
+    }
+  }
+
+  private func link(to name: String) throws(SystemError) {
+    let path = "/proc/self/fd/\(descriptor.rawValue)"
+    let directory = folder.descriptor.rawValue
+    _ = try retryingInterrupts("linkat") {
+      linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW)
+    }
+  }
+
+  private func syncFolder() throws(SystemError) {
+    do throws(SystemError) {
+      try folder.descriptor.sync()
+    } catch  where error.number == EINVAL || error.number == EROFS {
+      // Some network file systems can't sync a folder; they make names durable by themselves.
+    }
+  }
+}

@@ -1,0 +1,347 @@
+// The heart: a file that fills up, and the set of its bytes that are present. The transfer thread
+// writes, the job's thread syncs, and readers use the descriptor for what was announced.
+
+package import FetchCore
+import Glibc
+import Synchronization
+
+/// A part and its record, locked for this process.
+package final class PartialFile: ByteSink {
+  /// What a part on disk turned out to be.
+  package enum Found: Sendable, Hashable {
+    /// There was none.
+    case nothing
+    /// Bytes and a record that vouches for them.
+    case resumable
+    /// Bytes that nothing vouches for; they have been dropped.
+    case unusable(bytes: Int64)
+  }
+
+  /// Rewriting the record costs microseconds; losing it costs at most this much.
+  private static let recordInterval = (bytes: Int64(1 << 20), time: Duration.seconds(1))
+  /// A record up to this size is written in place by one call that a kill can't cut in two.
+  private static let singlePage = 4096
+  private static let writebackInterval: Int64 = 8 << 20
+  /// A download that is over sooner than this never makes the disk write its part at all.
+  private static let calm = Duration.seconds(2)
+
+  private struct State {
+    var record: ResumeRecord
+    var sinceRecord: Int64 = 0
+    var lastRecord = ContinuousClock.now
+    var unsynced: Int64 = 0
+    var received: Int64 = 0
+    var lastSync = ContinuousClock.now
+    var recordFile: FileDescriptor?
+    var writeback: ByteRange?
+    var isGone = false
+    var onPresent: (@Sendable (ByteRange) -> Void)?
+  }
+
+  package let descriptor: FileDescriptor
+  package let folder: Folder
+  /// The part's name in `folder`.
+  package let name: String
+  package let found: Found
+  /// Whether the bytes were written in an earlier boot, so that some must be compared.
+  package let isFromAnotherBoot: Bool
+  private let opened = ContinuousClock.now
+  private let state: Mutex<State>
+
+  package var recordName: String { name + ".json" }
+  private var newRecordName: String { name + ".json.new" }
+
+  private init(
+    descriptor: FileDescriptor, folder: Folder, name: String, found: Found,
+    isFromAnotherBoot: Bool, record: ResumeRecord
+  ) {
+    self.descriptor = descriptor
+    self.folder = folder
+    self.name = name
+    self.found = found
+    self.isFromAnotherBoot = isFromAnotherBoot
+    state = Mutex(State(record: record))
+  }
+
+  // MARK: - Opening
+
+  /// Opens or makes the part of a resource and locks it.
+  ///
+  /// - Parameters:
+  ///   - takesSuffix: uses `.KEY-2.part` and so on where a live process holds the first; otherwise
+  ///     that is `.output`.
+  ///   - bootID: of the running system.
+  package static func open(
+    in folder: Folder, key: ResourceKey, takesSuffix: Bool, bootID: String = BootIdentity.current
+  ) throws(FetchError) -> PartialFile {
+    var suffix = 1
+    while true {
+      let name = suffix == 1 ? ".\(key).part" : ".\(key)-\(suffix).part"
+      do throws(SystemError) {
+        let descriptor = try FileDescriptor.open(
+          name, in: folder.descriptor, O_RDWR | O_CREAT | O_NOFOLLOW)
+        if try descriptor.tryLock() {
+          // Between open and lock the holder may have finished and removed the name.
+          let status = try descriptor.status()
+          guard let named = folder.status(of: name), named.isSameFile(as: status) else { continue }
+          return try adopt(
+            descriptor, size: status.size, in: folder, name: name, key: key,
+            bootID: bootID)
+        }
+      } catch {
+        throw error.fetchError("opening the part \(folder.path)/\(name)")
+      }
+      guard takesSuffix, suffix < 100 else {
+        throw FetchError(
+          .output, "another run is fetching this to the same folder",
+          reason: "\(folder.path)/\(name) is locked",
+          recovery: "wait for it, or use another folder")
+      }
+      suffix += 1
+    }
+  }
+
+  private static func adopt(
+    _ descriptor: FileDescriptor, size: Int64, in folder: Folder, name: String, key: ResourceKey,
+    bootID: String
+  ) throws(SystemError) -> PartialFile {
+    var record = ResumeRecord(resource: key.digest, bootID: bootID)
+    var found = Found.nothing
+    var isFromAnotherBoot = false
+    if let old = readRecord(in: folder, name: name, key: key) {
+      var ranges = old.trustedRanges(bootID: bootID)
+      ranges = ranges.clamped(to: size)
+      let end = max(old.total ?? 0, old.ranges.upperBound)
+      if size > end || (ranges.isEmpty && old.publication == nil) {
+        found = size > 0 ? .unusable(bytes: size) : .nothing
+      } else {
+        record = old
+        record.ranges = ranges
+        record.synced = old.bootID == bootID ? old.synced : ranges
+        found = .resumable
+        isFromAnotherBoot = old.bootID != bootID
+      }
+    } else if size > 0 {
+      found = .unusable(bytes: size)
+    }
+    let part = PartialFile(
+      descriptor: descriptor, folder: folder, name: name, found: found,
+      isFromAnotherBoot: isFromAnotherBoot, record: record)
+    try folder.remove(part.newRecordName)
+    if found != .resumable { try part.clear() }
+    return part
+  }
+
+  private static func readRecord(in folder: Folder, name: String, key: ResourceKey) -> ResumeRecord?
+  {
+    guard
+      let file = try? FileDescriptor.open(
+        name + ".json", in: folder.descriptor, O_RDONLY | O_NOFOLLOW),
+      let content = try? file.bytes(at: 0, count: 8 << 20)
+    else { return nil }
+    return ResumeRecord(decoding: content, resource: key.digest)
+  }
+
+  // MARK: - State
+
+  package var record: ResumeRecord { state.withLock { $0.record } }
+
+  package var ranges: ByteRangeSet { state.withLock { $0.record.ranges } }
+
+  /// Bytes written since the part was opened, those that were dropped later included.
+  package var received: Int64 { state.withLock { $0.received } }
+
+  /// Changes what the record says about the resource, and writes it.
+  package func updateRecord(_ change: (inout ResumeRecord) -> Void) {
+    state.withLock { state in
+      change(&state.record)
+      writeRecord(&state)
+    }
+  }
+
+  /// Announces each range as it becomes readable, on the transfer thread; what is there already is
+  /// announced before this returns.
+  package func announce(to onPresent: (@Sendable (ByteRange) -> Void)?) {
+    let present = state.withLock { state in
+      state.onPresent = onPresent
+      return state.record.ranges.ranges
+    }
+    guard let onPresent else { return }
+    for range in present { onPresent(range) }
+  }
+
+  // MARK: - Writing
+
+  /// Writes bytes of the resource and announces them.
+  ///
+  /// On the transfer thread.
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FetchError) {
+    guard let range = ByteRange(offset: offset, count: Int64(bytes.count)) else { return }
+    do throws(SystemError) {
+      try descriptor.write(bytes, at: offset)
+    } catch {
+      throw error.fetchError("writing \(folder.path)/\(name)")
+    }
+    let (onPresent, writeback) = state.withLock { state in
+      state.record.ranges.insert(range)
+      state.sinceRecord += range.count
+      state.unsynced += range.count
+      state.received += range.count
+      if state.sinceRecord >= Self.recordInterval.bytes
+        || state.lastRecord.duration(to: .now) >= Self.recordInterval.time
+      {
+        writeRecord(&state)
+      }
+      return (state.onPresent, nextWriteback(&state, range))
+    }
+    if let writeback { descriptor.startWriteback(writeback) }
+    onPresent?(range)
+  }
+
+  /// Gathers neighbouring writes, since starting write-back for each is dearer than the write.
+  private func nextWriteback(_ state: inout State, _ range: ByteRange) -> ByteRange? {
+    if let pending = state.writeback, pending.upperBound == range.lowerBound {
+      state.writeback = ByteRange(pending.lowerBound, range.upperBound)
+    } else {
+      state.writeback = range
+    }
+    guard let gathered = state.writeback, gathered.count >= Self.writebackInterval,
+      opened.duration(to: .now) >= Self.calm
+    else { return nil }
+    state.writeback = nil
+    return gathered
+  }
+
+  /// Makes the record's claims durable where it is time.
+  ///
+  /// That is after 10 s, or after 64 MiB but not before `calm` has passed: what comes faster than
+  /// that is fetched again just as fast. On the job's thread.
+  package func syncIfDue() throws(FetchError) {
+    let isDue = state.withLock { state in
+      let waited = state.lastSync.duration(to: .now)
+      return state.unsynced > 0
+        && (waited >= .seconds(10) || (state.unsynced >= 64 << 20 && waited >= Self.calm))
+    }
+    if isDue { try sync() }
+  }
+
+  /// Makes all bytes that are present now durable, then the record that claims them.
+  package func sync() throws(FetchError) {
+    let (claimed, unsynced) = state.withLock { ($0.record.ranges, $0.unsynced) }
+    do throws(SystemError) {
+      try descriptor.syncData()
+    } catch {
+      throw error.fetchError("syncing \(folder.path)/\(name)")
+    }
+    state.withLock { state in
+      state.record.synced = claimed
+      state.unsynced -= unsynced
+      state.lastSync = .now
+      writeRecord(&state)
+    }
+  }
+
+  /// Writes the record as things stand, so that a run after this one loses nothing.
+  package func flushRecord() {
+    state.withLock { writeRecord(&$0) }
+  }
+
+  // MARK: - Starting over, ending
+
+  /// Drops every byte and everything known about the resource; the next write begins from nothing.
+  package func restart() throws(FetchError) {
+    do throws(SystemError) {
+      try clear()
+    } catch {
+      throw error.fetchError("starting \(folder.path)/\(name) over")
+    }
+  }
+
+  /// Gives the part a name of its own; `remove()` then only takes the record away.
+  ///
+  /// - Throws: `.output` where the name is taken and not to be replaced.
+  package func publish(as newName: String, replacing: Bool) throws(FetchError) {
+    let directory = folder.descriptor.rawValue
+    do throws(SystemError) {
+      try descriptor.sync()
+      if replacing {
+        _ = try retryingInterrupts("renameat") { renameat(directory, name, directory, newName) }
+      } else {
+        _ = try retryingInterrupts("linkat") { linkat(directory, name, directory, newName, 0) }
+      }
+      try folder.descriptor.sync()
+    } catch {
+      throw error.fetchError("keeping the source as \(folder.path)/\(newName)")
+    }
+  }
+
+  /// Removes the part and its record.
+  package func remove() {
+    state.withLock { state in
+      state.isGone = true
+      state.recordFile = nil
+    }
+    // The record first: a part without one is worth nothing, a record without its part could lie.
+    try? folder.remove(recordName)
+    try? folder.remove(newRecordName)
+    try? folder.remove(name)
+  }
+
+  private func clear() throws(SystemError) {
+    // A record that outlived its bytes would vouch for what comes next.
+    try folder.remove(recordName)
+    try descriptor.truncate(to: 0)
+    state.withLock { state in
+      state.recordFile = nil
+      let resource = state.record.resource
+      state.record = ResumeRecord(resource: resource, bootID: BootIdentity.current)
+      state.sinceRecord = 0
+      state.unsynced = 0
+      state.writeback = nil
+    }
+  }
+
+  // MARK: - The record's file
+
+  /// Losing a record costs a restart, never correctness, so failures here are not failures of the
+  /// item.
+  private func writeRecord(_ state: inout State) {
+    guard !state.isGone else { return }
+    state.sinceRecord = 0
+    state.lastRecord = .now
+    state.record.bootID = BootIdentity.current
+    let content = state.record.encoded()
+    do throws(SystemError) {
+      if content.count <= Self.singlePage {
+        let file: FileDescriptor
+        if let open = state.recordFile {
+          file = open
+        } else {
+          file = try FileDescriptor.open(
+            recordName, in: folder.descriptor, O_WRONLY | O_CREAT | O_NOFOLLOW, mode: 0o600)
+          state.recordFile = file
+        }
+        try file.write(content, at: 0)
+      } else {
+        let file = try FileDescriptor.open(
+          newRecordName, in: folder.descriptor, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
+          mode: 0o600)
+        try file.write(content, at: 0)
+        let (directory, old, new) = (folder.descriptor.rawValue, newRecordName, recordName)
+        _ = try retryingInterrupts("renameat") { renameat(directory, old, directory, new) }
+        state.recordFile = nil
+      }
+    } catch {
+      return
+    }
+  }
+}
+
+extension ByteRangeSet {
+  /// The set without what lies at or beyond `end`.
+  package func clamped(to end: Int64) -> ByteRangeSet {
+    var copy = self
+    if let beyond = ByteRange(end, .max) { copy.remove(beyond) }
+    return copy
+  }
+}

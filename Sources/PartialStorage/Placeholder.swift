@@ -1,3 +1,0 @@
-private import FetchCore
-private import CLinux
-private import CCrypto

@@ -1,0 +1,38 @@
+import FetchCore
+import PartialStorage
+
+/// What is known of a resource when its first response has come, and whether its body is wanted.
+struct Admission: Sendable {
+  enum Verdict: Sendable {
+    case welcome
+    /// The target is there and wanted as it is.
+    case exists(path: String)
+  }
+
+  /// Names for the result, in order of preference.
+  let proposals: [String?]
+  /// Bytes that are still to come; nil where unknown.
+  let missing: Int64?
+  let total: Int64?
+
+  /// Asks the target's folder.
+  ///
+  /// On the transfer thread: a few quick system calls.
+  ///
+  /// - Throws: `.output` where the name is taken, `.diskFull` where there is no room.
+  func check(_ target: JobTarget) throws(FetchError) -> Verdict {
+    let name = target.name(from: proposals)
+    if try target.isSatisfied(by: name) { return .exists(path: target.path(of: name)) }
+    if let missing, let total {
+      let available: Int64
+      do throws(SystemError) {
+        available = try target.folder.availableBytes()
+      } catch {
+        throw error.fetchError("asking for the free space of \(target.folder.path)")
+      }
+      try DiskDemand(missing: missing, output: total)
+        .check(available: available, folder: target.folder.path)
+    }
+    return .welcome
+  }
+}

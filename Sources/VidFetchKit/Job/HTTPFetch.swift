@@ -1,0 +1,366 @@
+// The download of one resource into its part: one exchange after another until all bytes are there or
+// there is no hope. What each response is worth is decided by HTTPTransfer's pure rules; here are the
+// state between exchanges and the order of things.
+//
+// `request()` and `cancel()` come from the job's thread, everything about an exchange from the
+// transfer thread.
+
+import FetchCore
+import HTTPTransfer
+import PartialStorage
+import Synchronization
+
+/// Fetches a resource, resuming wherever that is proven to be safe.
+final class HTTPFetch: ExchangeDelegate {
+  /// A resource's address, and the key of its part.
+  struct Address: Sendable {
+    let url: HTTPURL
+    let key: ResourceKey
+  }
+
+  /// What the job is told.
+  ///
+  /// After `request()` exactly one of the reports that end it comes: all but `accepted`, `warning`
+  /// and `log` do.
+  enum Report: Sendable {
+    /// Bytes will come.
+    case accepted(total: Int64?)
+    case completed(total: Int64, isFramed: Bool)
+    /// The exchange failed, and is worth another after this wait.
+    case paused(wait: Duration, attempt: Int, error: FetchError)
+    /// Ask again at once: nothing failed, but not all has come.
+    case again
+    case failed(FetchError)
+    /// What is there can't be continued.
+    case restart(RestartReason, bytes: Int64)
+    case targetExists(path: String)
+    case warning(FetchWarning)
+    case log(String)
+  }
+
+  /// Why an exchange was ended without its body, and so what follows.
+  private enum Pending {
+    case report(Report)
+    case status(TransferFailure)
+  }
+
+  private struct State {
+    var exchange: ExchangeID?
+    var isCancelled = false
+    var attempts = 0
+    /// Exchanges that failed since the last new byte.
+    var failures = 0
+    /// The most bytes that were ever there at once.
+    var highWater: Int64 = 0
+    var lastNewByte = ContinuousClock.now
+    var rejections = 0
+    var expectation = RangeExpectation(asked: nil)
+    var isPlain = false
+    /// Whether this run has proven that the bytes on disk are the resource's.
+    var isProven = false
+    var comparison: ComparingSink?
+    var pending: Pending?
+    var startedPublic: Bool?
+    var cookies = CookieJar()
+    var total: Int64?
+    var isTotalOfThisRun = false
+    var isAdmitted = false
+    var proposedName: String?
+  }
+
+  private let address: Address
+  private let settings: TransferSettings
+  private let part: PartialFile
+  private let loop: TransferLoop
+  private let admit: @Sendable (Admission) throws(FetchError) -> Admission.Verdict
+  private let report: @Sendable (Report) -> Void
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - admit: asked once on the transfer thread, before the first body byte.
+  ///   - report: called on the transfer thread or on the one that calls `request()`.
+  init(
+    _ address: Address, settings: TransferSettings, part: PartialFile,
+    loop: TransferLoop = .shared,
+    admit: @escaping @Sendable (Admission) throws(FetchError) -> Admission.Verdict,
+    report: @escaping @Sendable (Report) -> Void
+  ) {
+    self.address = address
+    self.settings = settings
+    self.part = part
+    self.loop = loop
+    self.admit = admit
+    self.report = report
+    let record = part.record
+    var state = State()
+    state.total = record.total
+    state.proposedName = record.proposedName
+    state.highWater = record.ranges.byteCount
+    self.state = Mutex(state)
+  }
+
+  static func parse(_ text: String) throws(FetchError) -> Address {
+    let url = try HTTPURL(text)
+    return Address(url: url, key: ResourceKey(normalizedURL: url.normalized))
+  }
+
+  /// A source's text without its secrets; a path stays as it is.
+  static func redacted(_ source: String) -> String {
+    guard case .url? = try? SourceAddress(source) else { return source }
+    if let url = try? HTTPURL(source) { return url.redacted }
+    return SourceAddress.withoutSecrets(unreadable: source)
+  }
+
+  // MARK: - For the job
+
+  /// Names for the result, in order of preference.
+  var proposals: [String?] {
+    [state.withLock { $0.proposedName }, address.url.lastPathComponent]
+  }
+
+  /// The name that the source came under.
+  var sourceName: String { proposals.compactMap { $0 }.first ?? "" }
+
+  /// Requests that were made so far.
+  var attempts: Int { state.withLock { $0.attempts } }
+
+  /// Asks for what is missing.
+  func request() {
+    let have = part.ranges.firstMissing()
+    let record = part.record
+    let validators = Validators(
+      strongETag: record.strongETag, weakETag: record.weakETag, lastModified: record.lastModified,
+      date: record.date)
+    let prepared: HTTPRequest? = state.withLock { state in
+      var request = HTTPRequest(url: address.url, settings: settings)
+      var expectation = RangeExpectation(asked: nil, total: state.total)
+      if have > 0 {
+        guard
+          let plan = ResumePolicy.plan(
+            have: have, validators: validators,
+            isTrusted: state.isProven || !part.isFromAnotherBoot, isPlain: state.isPlain)
+        else { return nil }
+        request.range = .from(plan.start)
+        request.ifRange = plan.ifRange
+        expectation = RangeExpectation(
+          asked: request.range, ifRange: plan.ifRange, overlap: plan.overlap, total: state.total,
+          isTotalOfThisRun: state.isTotalOfThisRun, validators: validators, isPlain: state.isPlain)
+      }
+      request.cookies = state.cookies
+      request.startedPublic = state.startedPublic
+      request.log = { [report] in report(.log($0)) }
+      state.expectation = expectation
+      state.comparison = nil
+      state.pending = nil
+      state.attempts += 1
+      return request
+    }
+    guard let prepared else {
+      report(.restart(.noValidator, bytes: have))
+      return
+    }
+    let exchange = loop.start(prepared, delegate: self)
+    state.withLock { $0.exchange = exchange }
+  }
+
+  /// Ends the exchange that is running; its report follows.
+  func cancel() {
+    let exchange = state.withLock { state in
+      state.isCancelled = true
+      return state.exchange
+    }
+    if let exchange { loop.cancel(exchange) }
+  }
+
+  /// What is there belongs to the past: the next request is for a resource that nothing is known of.
+  func forget() {
+    state.withLock { state in
+      state.total = nil
+      state.isTotalOfThisRun = false
+      state.isPlain = false
+      state.isProven = false
+      state.proposedName = nil
+    }
+  }
+
+  // MARK: - The exchange
+
+  func exchange(
+    _ id: ExchangeID, didReceive response: HTTPResponse
+  ) -> BodyDisposition {
+    let (decision, expectation) = state.withLock { state in
+      state.startedPublic = response.reachedPublic ?? state.startedPublic
+      state.cookies = response.cookies
+      return (RangeCheck.judge(response, state.expectation), state.expectation)
+    }
+    switch decision {
+    case .append(let offset, _, let total, let compares):
+      return accept(
+        response, at: offset, total: total,
+        compareBelow: compares ? offset + expectation.overlap : nil)
+    case .alreadyComplete:
+      let total = expectation.total ?? part.ranges.byteCount
+      return discard(.report(.completed(total: total, isFramed: true)))
+    case .tryPlainRange:
+      state.withLock { $0.isPlain = true }
+      return discard(.report(.again))
+    case .restartFromZero:
+      return discard(.report(.restart(.rangeIgnored, bytes: part.ranges.byteCount)))
+    case .remoteChanged:
+      return discard(.report(.restart(.remoteChanged, bytes: part.ranges.byteCount)))
+    case .contradiction(let error):
+      return discard(.report(.failed(error)))
+    case .rejectRange(let text):
+      return discard(.report(afterRejection(text)))
+    case .failed(let error):
+      return discard(
+        .status(TransferFailure(.status(response.status), error, response: response)))
+    }
+  }
+
+  func exchange(_ id: ExchangeID, willFollowRedirectTo url: HTTPURL, status: Int) {
+    report(.log("\(status): redirected to \(url.redacted)"))
+  }
+
+  func exchange(_ id: ExchangeID, didWarn warning: FetchWarning) { report(.warning(warning)) }
+
+  func exchange(_ id: ExchangeID, didFinish outcome: ExchangeOutcome) {
+    let (pending, comparison) = state.withLock { state in
+      state.exchange = nil
+      return (state.pending, state.comparison)
+    }
+    switch outcome {
+    case .completed(let response, _):
+      report(afterBody(response))
+    case .stopped:
+      switch pending {
+      case .report(let next): report(next)
+      case .status(let failure): report(afterFailure(failure))
+      case nil: report(.failed(FetchError(.internal, "an exchange was stopped for no reason")))
+      }
+    case .failed where comparison?.differs == true:
+      report(.restart(.remoteChanged, bytes: part.ranges.byteCount))
+    case .failed(let failure):
+      report(afterFailure(failure))
+    }
+  }
+
+  private func discard(_ pending: Pending) -> BodyDisposition {
+    state.withLock { $0.pending = pending }
+    return .discard
+  }
+
+  /// Lets the body in, once it has been found to be welcome.
+  private func accept(
+    _ response: HTTPResponse, at offset: Int64, total: Int64?, compareBelow: Int64?
+  ) -> BodyDisposition {
+    let name = response.contentDisposition.flatMap(ContentDisposition.filename)
+    let have = part.ranges.firstMissing()
+    let isFirst = state.withLock { state in
+      state.proposedName = name ?? state.proposedName
+      state.total = total
+      state.isTotalOfThisRun = total != nil
+      defer { state.isAdmitted = true }
+      return !state.isAdmitted
+    }
+    if isFirst {
+      do throws(FetchError) {
+        let admission = Admission(
+          proposals: proposals, missing: total.map { $0 - have }, total: total)
+        if case .exists(let path) = try admit(admission) {
+          return discard(.report(.targetExists(path: path)))
+        }
+      } catch {
+        return discard(.report(.failed(error)))
+      }
+    }
+    if have == 0 {
+      let validators = response.validators
+      part.updateRecord { record in
+        record.strongETag = validators.strongETag
+        record.weakETag = validators.weakETag
+        record.lastModified = validators.lastModified
+        record.date = validators.date
+        record.total = total
+        record.proposedName = name
+      }
+    }
+    report(.accepted(total: total))
+    guard let compareBelow else { return .write(to: part, at: offset, limit: nil) }
+    let sink = ComparingSink(part, compareBelow: compareBelow)
+    state.withLock { $0.comparison = sink }
+    return .write(to: sink, at: offset, limit: nil)
+  }
+
+  // MARK: - What follows
+
+  private func afterBody(_ response: HTTPResponse) -> Report {
+    let ranges = part.ranges
+    let present = ranges.firstMissing()
+    let (total, broughtNothing): (Int64?, Bool) = state.withLock { state in
+      state.isProven = true
+      if ranges.byteCount > state.highWater { noteNewBytes(&state, ranges.byteCount) }
+      state.failures += 1
+      return (state.total, state.failures > 1)
+    }
+    guard let total else {
+      // Only the end of the body tells the size, and only framing tells that this is the end.
+      part.updateRecord { $0.total = response.framing.provesEnd ? present : nil }
+      return .completed(total: present, isFramed: response.framing.provesEnd)
+    }
+    if ranges.isComplete(total: total) { return .completed(total: total, isFramed: true) }
+    guard broughtNothing else { return .again }
+    return afterFailure(
+      TransferFailure(
+        .cut, FetchError(.network, "the server sends less than was asked for"), response: response))
+  }
+
+  private func afterRejection(_ text: String) -> Report {
+    let (rejections, failures) = state.withLock { state in
+      state.rejections += 1
+      state.failures += 1
+      return (state.rejections, state.failures)
+    }
+    if failures > settings.retries + 1 {
+      return .failed(
+        FetchError(
+          .damaged, text, recovery: "the server answers range requests wrongly: try again later"))
+    }
+    guard rejections.isMultiple(of: 2) else { return .again }
+    return .restart(.rangeIgnored, bytes: part.ranges.byteCount)
+  }
+
+  private func afterFailure(_ failure: TransferFailure) -> Report {
+    let present = part.ranges.byteCount
+    let (failures, elapsed, isCancelled) = state.withLock { state in
+      state.startedPublic = failure.reachedPublic ?? state.startedPublic
+      if present > state.highWater { noteNewBytes(&state, present) }
+      state.failures += 1
+      return (
+        state.failures, state.lastNewByte.duration(to: .now),
+        state.isCancelled || failure.kind == .cancelled
+      )
+    }
+    if isCancelled { return .failed(.cancelled) }
+    let decision = RetryPolicy(settings).decide(
+      failure, attempt: failures, elapsed: elapsed, now: WallClock.seconds(),
+      jitter: Double.random(in: 0..<1))
+    switch decision {
+    case .giveUp(let error): return .failed(error)
+    case .wait(let wait, let message):
+      var error = failure.error
+      if let asked = failure.response?.retryAfter?.wait(now: WallClock.seconds()) {
+        error.message += "; " + message
+        error.retryAfter = Int(asked)
+      }
+      return .paused(wait: wait, attempt: failures, error: error)
+    }
+  }
+
+  private func noteNewBytes(_ state: inout State, _ present: Int64) {
+    state.highWater = present
+    state.failures = 0
+    state.rejections = 0
+    state.lastNewByte = .now
+  }
+}

@@ -1,0 +1,158 @@
+// Where a job's result goes: the folder, the name once it can be known, and what happens where that
+// name is taken.
+
+import FetchCore
+import FoundationEssentials
+import PartialStorage
+
+/// The place of a result.
+struct JobTarget: Sendable {
+  /// What is known about the name before anything is fetched.
+  private enum Naming: Sendable {
+    case exact(String)
+    case stem(String)
+    case proposed
+  }
+
+  let folder: Folder
+  let format: ContainerFormat
+  private let naming: Naming
+  private let existing: JobRequest.ExistingTarget
+  /// The private folder numbers its names; elsewhere a taken name is the person's business.
+  private let numbersNames: Bool
+
+  /// Opens the folder that a request names.
+  ///
+  /// - Throws: `.output` where the folder is missing or can't be written to, or where the path can't
+  ///   be a file's.
+  init(_ request: JobRequest) throws(FetchError) {
+    format = request.format
+    existing = request.existingTarget
+    switch request.destination {
+    case .temporary(let stem):
+      folder = try Folder.privateTemporary(in: FileManager.default.temporaryDirectory.path)
+      naming = stem.map { .stem($0) } ?? .proposed
+      numbersNames = true
+    case .directory(let path, let stem):
+      folder = try Folder.made(path)
+      naming = stem.map { .stem($0) } ?? .proposed
+      numbersNames = false
+    case .file(let path):
+      let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+      guard !name.isEmpty, name != ".", name != ".." else {
+        throw FetchError(.output, "\(path) is a folder", recovery: "use -d for a folder")
+      }
+      guard name.utf8.count <= 255 else {
+        throw FetchError(.output, "the file name is longer than 255 bytes")
+      }
+      folder = try Folder.existing(Folder.parent(of: path))
+      naming = .exact(name)
+      numbersNames = false
+    }
+    try folder.requireWritable()
+  }
+
+  /// The name, where nothing that is still to come can change it.
+  var nameIfKnown: String? {
+    switch naming {
+    case .exact(let name): name
+    case .stem(let stem): OutputName.name(from: [stem], format: format)
+    case .proposed: nil
+    }
+  }
+
+  /// Whether the private folder is the target, in which names and parts give way to others.
+  var isPrivate: Bool { numbersNames }
+
+  /// The result's name before any number.
+  ///
+  /// - Parameter proposals: from the server and the URL, in order of preference.
+  func name(from proposals: [String?]) -> String {
+    nameIfKnown ?? OutputName.name(from: proposals, format: format)
+  }
+
+  func path(of name: String) -> String {
+    folder.path == "/" ? "/" + name : folder.path + "/" + name
+  }
+
+  /// Whether the target is there already and wanted as it is.
+  ///
+  /// - Parameter source: a local source, which an output must never replace.
+  /// - Throws: `.output` where the name is taken and must not be touched.
+  func isSatisfied(by name: String, source: FileStatus? = nil) throws(FetchError) -> Bool {
+    guard !numbersNames, let status = folder.status(of: name) else { return false }
+    if let source, source.isSameFile(as: status) || isLink(name, to: source) {
+      throw FetchError(
+        .output, "the output \(path(of: name)) is the source itself",
+        recovery: "give the result another name")
+    }
+    switch existing {
+    case .skip: return true
+    case .overwrite:
+      guard !status.isFolder else {
+        throw FetchError(.output, "\(path(of: name)) is a folder", recovery: "use -d for a folder")
+      }
+      return false
+    case .fail:
+      if status.isFolder, case .exact = naming {
+        throw FetchError(.output, "\(path(of: name)) is a folder", recovery: "use -d for a folder")
+      }
+      throw Self.taken(path(of: name))
+    }
+  }
+
+  /// Gives the output its name; returns the path that it has now.
+  ///
+  /// - Parameter attempting: told each name right before it is tried.
+  /// - Throws: `.output` where the name was taken in the meantime, and the errors of publishing.
+  func publish(
+    _ output: OutputFile, as name: String, attempting: (String) throws(FetchError) -> Void
+  ) throws(FetchError) -> String {
+    guard numbersNames else {
+      try attempting(name)
+      let replacing = existing == .overwrite
+      guard try output.publish(as: name, replacing: replacing) == .published else {
+        throw Self.taken(path(of: name))
+      }
+      return path(of: name)
+    }
+    for number in 1...10_000 {
+      let candidate = OutputName.numbered(name, number)
+      if folder.contains(candidate) { continue }
+      try attempting(candidate)
+      if try output.publish(as: candidate, replacing: false) == .published {
+        return path(of: candidate)
+      }
+    }
+    throw Self.taken(path(of: name))
+  }
+
+  /// Whether a part's record shows that an earlier run published this very output and died before
+  /// it could remove the part.
+  ///
+  /// Returns the path.
+  func published(by record: ResumeRecord) -> String? {
+    guard let publication = record.publication,
+      nameIfKnown.map({ OutputName.isNumbered(publication.name, of: $0) }) ?? true,
+      publication.name.hasSuffix("." + format.rawValue) || nameIfKnown == publication.name,
+      let status = folder.status(of: publication.name),
+      status.device == publication.device, status.inode == publication.inode,
+      status.size == publication.size, status.modified == publication.modified
+    else { return nil }
+    return path(of: publication.name)
+  }
+
+  private func isLink(_ name: String, to source: FileStatus) -> Bool {
+    guard let file = try? FileDescriptor.open(name, in: folder.descriptor, 0),
+      let status = try? file.status()
+    else { return false }
+    return status.isSameFile(as: source)
+  }
+
+  private static func taken(_ path: String) -> FetchError {
+    FetchError(
+      .output, "\(path) exists already",
+      recovery: "use --overwrite, --skip-existing or another name"
+    )
+  }
+}

@@ -1,0 +1,38 @@
+// A source on this machine, read in place.
+
+import FetchCore
+import FoundationEssentials
+import PartialStorage
+
+enum LocalSource {
+  /// Opens a file for reading.
+  ///
+  /// - Throws: `.notFound` where there is none, `.refused` for what is no regular file.
+  static func open(_ path: String) throws(FetchError) -> (FileDescriptor, FileStatus) {
+    let file: FileDescriptor
+    let status: FileStatus
+    do throws(SystemError) {
+      // Opened so that a pipe does not wait for a writer.
+      file = try FileDescriptor.open(path, FileDescriptor.readOnlyNonBlocking)
+      status = try file.status()
+    } catch {
+      if error.isMissingFile {
+        throw FetchError(
+          .notFound, "there is no such file",
+          recovery: SourceAddress.suggestion(forMissing: path) ?? "check the path")
+      }
+      throw FetchError(
+        error.isDenied ? .denied : .localIO, "it can't be read: \(error.text)",
+        recovery: "check its permissions")
+    }
+    guard status.isRegularFile else {
+      throw FetchError(
+        .refused, status.isFolder ? "it is a folder" : "it is no regular file",
+        recovery: "name a file or an http(s) URL")
+    }
+    return (file, status)
+  }
+
+  /// The stem of hidden files for a job without a key.
+  static func uniqueStem() -> String { ".vidfetch-" + UUID().uuidString.prefix(8) }
+}

@@ -1,0 +1,83 @@
+import FetchCore
+public import FoundationEssentials
+
+/// Settings of a download beyond its source, name and type.
+public struct VideoDownloadOptions: Sendable {
+  /// What happens where the target exists in a folder of the caller's.
+  public enum ExistingTarget: Sendable, Hashable {
+    /// The download fails with `failedToCreateExportSession`.
+    case fail
+    /// It is replaced, in the instant in which the result is whole.
+    case overwrite
+    /// It is taken as the result.
+    case skip
+  }
+
+  /// The folder that the result goes to, made if missing; nil for a private one under
+  /// `FileManager.default.temporaryDirectory`, in which a taken name gets a number.
+  public var folder: URL?
+  /// Only looked at with a `folder`.
+  public var existingTarget = ExistingTarget.fail
+  /// Keeps the source beside the result as `NAME.source.EXT`.
+  public var keepsSource = false
+  /// Puts the index before the media, so that players can begin early.
+  public var indexFirst = true
+
+  /// Request headers of the caller's own, sent to the source's origin only.
+  public var headers: [(name: String, value: String)] = []
+  /// For Basic authentication at the source's origin.
+  public var user: (name: String, password: String)?
+  /// For bearer authentication at the source's origin; comes before `user`.
+  public var bearerToken: String?
+  /// `NAME=VALUE` each, sent to the source's origin only.
+  public var cookies: [String] = []
+  /// nil for `vidfetch/VERSION`.
+  public var userAgent: String?
+  /// The Referer header, sent to the source's origin only.
+  public var referer: String?
+  /// A proxy's URL; an empty text ignores the environment's proxies, nil uses them.
+  public var proxy: String?
+  /// A PEM file with the certificates to trust in place of the system's.
+  public var certificateFile: URL?
+
+  /// Attempts after the first without a new byte; 0 or more.
+  public var retries = 5
+  /// How long attempts may go on without a new byte.
+  public var retryMaxTime = Duration.seconds(600)
+  /// How long making a connection may take.
+  public var connectTimeout = Duration.seconds(15)
+  /// How long a connection may bring nothing.
+  public var stallTimeout = Duration.seconds(30)
+  /// Bytes a second; nil for no limit.
+  public var rateLimit: Int64?
+  /// The largest source that is accepted, in bytes; nil for no limit.
+  public var maxFileSize: Int64?
+  /// Lets a public address lead to private ones.
+  public var allowsPrivateAddresses = false
+  /// Lets a redirect lead from https to http.
+  public var allowsDowngrade = false
+
+  /// The settings that suit nearly always.
+  public init() {}
+
+  var transferSettings: TransferSettings {
+    var settings = TransferSettings()
+    settings.retries = max(0, retries)
+    settings.retryMaxTime = retryMaxTime
+    settings.connectTimeout = connectTimeout
+    settings.stallTimeout = stallTimeout
+    settings.rateLimit = rateLimit
+    settings.headers = headers.map { HeaderField(name: $0.name, value: $0.value) }
+    settings.user = user.map { UserCredentials(user: $0.name, password: $0.password) }
+    settings.bearerToken = bearerToken
+    settings.cookies = cookies
+    settings.userAgent = userAgent
+    settings.referer = referer
+    settings.proxy = proxy
+    settings.caFile = certificateFile?.path
+    settings.maxFileSize = maxFileSize
+    settings.allowPrivate = allowsPrivateAddresses
+    settings.allowDowngrade = allowsDowngrade
+    return settings
+  }
+}

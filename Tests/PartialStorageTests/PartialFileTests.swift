@@ -1,0 +1,170 @@
+import FetchCore
+import Glibc
+import PartialStorage
+import Synchronization
+import Testing
+
+@Suite struct PartialFileTests {
+  private let key = ResourceKey(normalizedURL: "https://example.com/clip.mp4")
+
+  private func open(
+    _ scratch: Scratch, bootID: String = BootIdentity.current, takesSuffix: Bool = false
+  ) throws -> PartialFile {
+    try PartialFile.open(
+      in: scratch.folder(), key: key, takesSuffix: takesSuffix, bootID: bootID)
+  }
+
+  /// Makes a part that a killed process left: no descriptor is open any more.
+  private func leave(_ scratch: Scratch, bytes: Int, total: Int64 = 3 << 20) throws {
+    let part = try open(scratch)
+    part.updateRecord { record in
+      record.strongETag = "\"v1\""
+      record.total = total
+    }
+    try part.write([UInt8](repeating: 7, count: bytes), at: 0)
+  }
+
+  @Test func keepsTheNameThatTheKeyGives() throws {
+    let scratch = try Scratch()
+    let part = try open(scratch)
+    #expect(part.name == ".\(key).part" && part.recordName == ".\(key).part.json")
+    #expect(key.description.count == 16)
+    #expect(part.found == .nothing)
+  }
+
+  @Test func knowsAfterAKillWhatWasThereToTheLastMebibyte() throws {
+    let scratch = try Scratch()
+    try leave(scratch, bytes: 2 << 20)
+    let part = try open(scratch)
+    #expect(part.found == .resumable)
+    #expect(part.record.strongETag == "\"v1\"" && part.record.total == 3 << 20)
+    #expect(part.ranges == ByteRangeSet([try #require(ByteRange(0, 2 << 20))]))
+    #expect(!part.isFromAnotherBoot)
+  }
+
+  @Test func trustsOnlyWhatWasSyncedInAnotherBoot() throws {
+    let scratch = try Scratch()
+    do {
+      let part = try open(scratch)
+      part.updateRecord { $0.strongETag = "\"v1\"" }
+      try part.write([UInt8](repeating: 1, count: 100), at: 0)
+      try part.sync()
+      try part.write([UInt8](repeating: 1, count: 2 << 20), at: 100)
+    }
+    let part = try open(scratch, bootID: "after-a-power-failure")
+    #expect(part.isFromAnotherBoot)
+    #expect(part.ranges == ByteRangeSet([try #require(ByteRange(0, 100))]))
+  }
+
+  @Test func neverClaimsBytesThatTheFileLacks() throws {
+    let scratch = try Scratch()
+    try leave(scratch, bytes: 2 << 20)
+    truncate("\(scratch.path)/.\(key).part", 1000)
+    #expect(try open(scratch).ranges == ByteRangeSet([try #require(ByteRange(0, 1000))]))
+  }
+
+  @Test func dropsAPartThatIsLongerThanItsResource() throws {
+    let scratch = try Scratch()
+    try leave(scratch, bytes: 3 << 20)
+    truncate("\(scratch.path)/.\(key).part", (3 << 20) + 100)
+    let part = try open(scratch)
+    #expect(part.found == .unusable(bytes: (3 << 20) + 100))
+    #expect(part.ranges.isEmpty && part.record.strongETag == nil)
+    #expect(scratch.content(part.name)?.isEmpty == true)
+  }
+
+  @Test func dropsAPartWhoseRecordIsDamaged() throws {
+    let scratch = try Scratch()
+    try leave(scratch, bytes: 2 << 20)
+    let record = ".\(key).part.json"
+    var content = try #require(scratch.content(record))
+    content[20] ^= 1
+    try scratch.write(record, content)
+    #expect(try open(scratch).found == .unusable(bytes: 2 << 20))
+  }
+
+  @Test func dropsAPartOfAnotherResourceWithTheSameShortKey() throws {
+    let scratch = try Scratch()
+    try leave(scratch, bytes: 2 << 20)
+    let record = ".\(key).part.json"
+    let other = ResourceKey(normalizedURL: "https://example.com/other.mp4")
+    let otherRecord = ResumeRecord(resource: other.digest, bootID: BootIdentity.current)
+    try scratch.write(record, otherRecord.encoded())
+    #expect(try open(scratch).found == .unusable(bytes: 2 << 20))
+  }
+
+  @Test func secondHolderIsRefusedOrTakesASuffix() throws {
+    let scratch = try Scratch()
+    let first = try open(scratch)
+    #expect(throws: FetchError.self) { try open(scratch) }
+    do {
+      _ = try open(scratch)
+    } catch let error as FetchError {
+      #expect(error.code == .output && error.message.contains("another run"))
+    }
+    let second = try open(scratch, takesSuffix: true)
+    #expect(second.name == ".\(key)-2.part")
+    withExtendedLifetime(first) {}
+  }
+
+  @Test func restartLeavesNothingOfTheOldVersion() throws {
+    let scratch = try Scratch()
+    try leave(scratch, bytes: 2 << 20)
+    let part = try open(scratch)
+    try part.restart()
+    #expect(part.ranges.isEmpty && part.record.strongETag == nil)
+    #expect(scratch.names == [part.name])
+    try part.write([9], at: 0)
+    part.flushRecord()
+    #expect(try #require(scratch.content(part.name)) == [9])
+  }
+
+  @Test func announcesWhatIsThereAndWhatComes() throws {
+    let scratch = try Scratch()
+    let part = try open(scratch)
+    try part.write([1, 2, 3], at: 0)
+    let seen = Mutex<[ByteRange]>([])
+    part.announce { range in seen.withLock { $0.append(range) } }
+    try part.write([4, 5], at: 3)
+    #expect(seen.withLock { $0.map(\.description) } == ["0..<3", "3..<5"])
+  }
+
+  @Test func removalLeavesNothing() throws {
+    let scratch = try Scratch()
+    let part = try open(scratch)
+    try part.write([1], at: 0)
+    part.flushRecord()
+    part.remove()
+    part.flushRecord()
+    #expect(scratch.names.isEmpty)
+  }
+
+  @Test func recordWithManyRangesSurvives() throws {
+    let scratch = try Scratch()
+    do {
+      let part = try open(scratch)
+      part.updateRecord { $0.strongETag = "\"v1\"" }
+      for index in Int64(0)..<600 { try part.write([1], at: index * 2) }
+      part.flushRecord()
+    }
+    let part = try open(scratch)
+    #expect(part.ranges.ranges.count == 600)
+    #expect(scratch.names == [part.name, part.recordName])
+  }
+
+  @Test func comparingSinkPassesOnOnlyWhatFollowsEqualBytes() throws {
+    let scratch = try Scratch()
+    let part = try open(scratch)
+    try part.write([1, 2, 3, 4], at: 0)
+    let sink = ComparingSink(part, compareBelow: 4)
+    let equal: [UInt8] = [3, 4, 5, 6]
+    try equal.withUnsafeBytes { try sink.write($0, at: 2) }
+    #expect(scratch.content(part.name) == [1, 2, 3, 4, 5, 6])
+    let other = ComparingSink(part, compareBelow: 4)
+    let bytes: [UInt8] = [3, 9, 5]
+    #expect(throws: FetchError.self) {
+      try bytes.withUnsafeBytes { try other.write($0, at: 2) }
+    }
+    #expect(other.differs && !sink.differs)
+  }
+}

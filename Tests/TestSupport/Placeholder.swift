@@ -1,1 +1,0 @@
-// Real parts for tests.

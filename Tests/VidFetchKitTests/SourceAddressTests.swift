@@ -1,0 +1,41 @@
+import FetchCore
+import Testing
+
+@testable import VidFetchKit
+
+@Suite struct SourceAddressTests {
+  @Test(arguments: [
+    ("https://example.com/a", SourceAddress.url("https://example.com/a")),
+    ("FTP://example.com", .url("FTP://example.com")), ("clip.mp4", .file("clip.mp4")),
+    ("file:///tmp/a%20b.mp4", .file("/tmp/a b.mp4")), ("FILE://localhost/x", .file("/x")),
+    ("file:///x?y#z", .file("/x")), ("a:b", .file("a:b")), ("1http://x", .file("1http://x")),
+    ("data:text/plain,x", .file("data:text/plain,x")), ("://x", .file("://x")),
+  ])
+  func schemeDecides(text: String, address: SourceAddress) throws {
+    #expect(try SourceAddress(text) == address)
+  }
+
+  @Test(arguments: ["file://host/x", "file://", "file:///%zz", "file:///a%00b", "file:///%"])
+  func brokenFileAddressIsRefused(text: String) {
+    do {
+      _ = try SourceAddress(text)
+      Issue.record("\(text) was taken")
+    } catch {
+      #expect(error.code == .refused)
+    }
+  }
+
+  @Test func addressWithoutItsSchemeIsRecognised() {
+    #expect(
+      SourceAddress.suggestion(forMissing: "example.com/a.mp4")
+        == "did you mean https://example.com/a.mp4?")
+    for path in ["clip.mp4", "dir/clip.mp4", "../a/b", "/a.b/c", "a b.com/x"] {
+      #expect(SourceAddress.suggestion(forMissing: path) == nil)
+    }
+  }
+
+  @Test func unreadableAddressShowsNoPassword() {
+    #expect(
+      SourceAddress.withoutSecrets(unreadable: "http://u:p@ss@ho st/x?token=1") == "http://ho st/x")
+  }
+}
