@@ -11,7 +11,9 @@ struct AVError: Error, Hashable {
   static let endOfFile = AVError(code: cff_error_eof)
   static let exit = AVError(code: cff_error_exit)
 
-  /// libavutil's words, such as "Invalid data found when processing input". Wraps `av_strerror`.
+  /// libavutil's words, such as "Invalid data found when processing input".
+  ///
+  /// Wraps `av_strerror`.
   var text: String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
       guard let base = buffer.baseAddress, av_strerror(code, base, buffer.count) == 0 else {

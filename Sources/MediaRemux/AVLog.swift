@@ -8,7 +8,9 @@ import Glibc
 ///
 /// Belongs to the thread that installed it.
 final class AVLog {
-  /// Lines of a demuxer itself: evidence about the source. Bounded; the first ones are kept.
+  /// Lines of a demuxer itself: evidence about the source.
+  ///
+  /// Bounded; the first ones are kept.
   private(set) var demuxerErrors: [String] = []
   /// The last ERROR line of any part.
   private(set) var lastError: String?
