@@ -293,11 +293,11 @@ class Bench:
         self.check(title + ": no final file, nothing stray",
                    no_file and run.stray == [] and (keeps or run.parts == []),
                    "%s %s" % (run.files, run.stray))
-        lines = [line for line in run.err.splitlines() if "error" in line.lower()]
-        machine = run.err.startswith("{")
         item = re.sub(r"//[^/@]*@", "//", run.url)
-        self.check(title + ": the error names the item",
-                   machine or len(lines) >= 1 and item in run.err, run.err)
+        lines = [line for line in run.err.splitlines()
+                 if item in line and "warning" not in line and "retrying" not in line]
+        self.check(title + ": one error line, which names the item",
+                   run.err.startswith("{") or len(lines) == 1, run.err)
         if says:
             self.check("%s: says %s" % (title, says), run.says(says), run.err + run.out)
 
