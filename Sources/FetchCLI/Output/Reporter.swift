@@ -162,7 +162,9 @@ final class Reporter {
   }
 
   private func drawLastBar(_ result: JobResult, bySignal: Bool) {
-    guard result.skipped == nil else {
+    // An item that never got anywhere has nothing to show but its error.
+    let isEmpty = result.code != .ok && snapshot.bytes == 0
+    guard result.skipped == nil, !isEmpty else {
       terminal.clearBar()
       return
     }
