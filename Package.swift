@@ -67,6 +67,7 @@ let package = Package(
       swiftSettings: swiftSettings),
     .testTarget(
       name: "FetchCLITests", dependencies: ["FetchCLI", "VidFetchKit", "FetchCore", "TestSupport"],
+      exclude: ["Snapshots"],
       swiftSettings: swiftSettings),
     .testTarget(
       name: "EndToEndTests", dependencies: ["TestSupport"], swiftSettings: swiftSettings),

@@ -7,7 +7,9 @@ package import VidFetchKit
 
 /// The vidfetch command.
 package struct Command {
-  /// Starts a job; its events go to the closure, the result is the last. Returns its cancel.
+  /// Starts a job; its events go to the closure, the result is the last.
+  ///
+  /// Returns its cancel.
   package typealias Runner =
     (JobRequest, @escaping @Sendable (JobEvent) -> Void) -> @Sendable () -> Void
 
@@ -149,7 +151,8 @@ package struct Command {
       switch inbox.next(timeout: patience) {
       case .job(.result(let result)): return (result, signal)
       case .job(let event): reporter.show(event, at: now())
-      case .redraw: reporter.redraw()
+      case .resized: reporter.resize()
+      case .continued: reporter.resume()
       case .interrupted(let number):
         signal = number
         deadline = now() + Self.cancelGrace

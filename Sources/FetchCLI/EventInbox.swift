@@ -8,7 +8,7 @@ package import VidFetchKit
 package final class EventInbox: Sendable {
   package enum Message: Sendable {
     case job(JobEvent)
-    case redraw
+    case resized, continued
     case interrupted(by: Int32)
   }
 
@@ -16,7 +16,9 @@ package final class EventInbox: Sendable {
 
   package init() {}
 
-  /// Adds a message. Any thread; doesn't wait for a reader.
+  /// Adds a message.
+  ///
+  /// Any thread; doesn't wait for a reader.
   package func post(_ message: Message) {
     messages.withLock { messages in
       // Of snapshots that nobody has looked at the newest is enough, so a slow reader costs no memory.
@@ -27,7 +29,9 @@ package final class EventInbox: Sendable {
     }
   }
 
-  /// Takes the oldest message; nil when `timeout` has passed without one. Blocks its thread.
+  /// Takes the oldest message; nil when `timeout` has passed without one.
+  ///
+  /// Blocks its thread.
   package func next(timeout: Duration?) -> Message? {
     messages.wait(timeout: timeout) { $0.isEmpty ? nil : $0.removeFirst() }
   }

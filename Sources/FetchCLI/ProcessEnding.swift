@@ -8,7 +8,9 @@ package enum ProcessEnding: Sendable, Hashable {
   /// The signal is raised again, so that the caller sees a death by it.
   case signal(Int32)
 
-  /// Ends the process. Any thread.
+  /// Ends the process.
+  ///
+  /// Any thread.
   ///
   /// Everything of ours has been written by then, and other threads may still be in C libraries
   /// whose atexit(3) handlers would pull the floor from under them: so none are run.

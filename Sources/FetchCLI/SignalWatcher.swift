@@ -21,7 +21,9 @@ package final class SignalWatcher: Sendable {
   private let endings: [Int32]
   private let state = Mutex(State())
 
-  /// Blocks the signals in this thread and those that it makes. To be called before there is another.
+  /// Blocks the signals in this thread and those that it makes.
+  ///
+  /// To be called before there is another.
   ///
   /// Signals that were ignored when the process began stay ignored, as nohup(1) and a shell's `&`
   /// want it.
@@ -59,7 +61,11 @@ package final class SignalWatcher: Sendable {
     while true {
       var signal: Int32 = 0
       guard sigwait(&set, &signal) == 0 else { return }
-      if endings.contains(signal) { interrupt(by: signal) } else { inbox.post(.redraw) }
+      switch signal {
+      case SIGWINCH: inbox.post(.resized)
+      case SIGCONT: inbox.post(.continued)
+      default: interrupt(by: signal)
+      }
     }
   }
 

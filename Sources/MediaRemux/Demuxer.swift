@@ -34,18 +34,24 @@ final class Demuxer {
   /// Opens the source, reads its header and, where needed, its first packets.
   ///
   /// Wraps `avformat_open_input`; `probe()` wraps `avformat_find_stream_info`.
+  ///
+  /// - Parameters:
+  ///   - isSeekable: see `SourceIO.open(isSeekable:)`.
+  ///   - readsAhead: lets the QuickTime demuxer visit every fragment, and the end of the file,
+  ///     before it gives the first packet; without, it takes fragments as they come.
+  ///   - ignoresEdits: gives all samples of an ISO file, at their media times.
   /// - Throws: `.notMedia`, `.damaged`, `.cancelled`, `.localIO`.
-  init(_ io: SourceIO, isSeekable: Bool, log: AVLog, ignoresEdits: Bool = false) throws(FetchError)
-  {
+  init(
+    _ io: SourceIO, isSeekable: Bool, readsAhead: Bool = false, ignoresEdits: Bool = false,
+    log: AVLog
+  ) throws(FetchError) {
     self.io = io
     guard var opened = avformat_alloc_context() as UnsafeMutablePointer<AVFormatContext>? else {
       throw AVError(code: cff_error_no_memory).fetchError(.opening, evidence: nil)
     }
     opened.pointee.pb = try io.open(isSeekable: isSeekable)
     opened.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
-    // Without it the QuickTime demuxer visits every fragment, and the end of the file, before it
-    // gives the first packet.
-    opened.pointee.flags |= AVFMT_FLAG_IGNIDX
+    if !readsAhead { opened.pointee.flags |= AVFMT_FLAG_IGNIDX }
     opened.pointee.io_open = refuseToOpen
     // SAFETY: `io` is held by this object, which closes the context before it goes.
     opened.pointee.interrupt_callback = AVIOInterruptCB(

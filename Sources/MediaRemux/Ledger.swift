@@ -18,12 +18,13 @@ struct LedgerLine: Hashable {
 
   /// Counts a packet.
   ///
-  /// - Parameters: `hiddenStart` and `hiddenEnd` are the parts of a presented packet's time that
-  ///   its decoder must drop (encoder delay and padding).
+  /// - Parameter hiddenStart: how much of the first packet's time its decoder must drop (encoder
+  ///   delay). What the last one is padded with stays presented: libavformat's own reading of a
+  ///   finished mp4 doesn't cut there either, and a few samples of silence harm nobody.
   @inline(__always)
   mutating func add(
     bytes size: Int32, stamps: TimestampRepair.Stamps, duration: Int64, isPresented: Bool,
-    hiddenStart: Int64 = 0, hiddenEnd: Int64 = 0
+    hiddenStart: Int64 = 0
   ) {
     packets += 1
     bytes += Int64(size)
@@ -37,7 +38,7 @@ struct LedgerLine: Hashable {
       return
     }
     let begin = max(stamps.pts, hiddenUntil ?? stamps.pts)
-    let end = stamps.pts + max(duration, 0) - hiddenEnd
+    let end = stamps.pts + max(duration, 0)
     guard end > begin || hiddenUntil == nil else { return }
     firstPresentation = min(firstPresentation ?? begin, begin)
     lastPresentationEnd = max(lastPresentationEnd ?? end, end)

@@ -69,12 +69,26 @@ final class Muxer {
     for index in 0..<Int(source.pointee.nb_side_data) {
       let entry = source.pointee.side_data[index]
       guard let data = entry.data, entry.size > 0 else { continue }
+      // A matrix that only stretches is in the pixel aspect already, and this muxer writes that into
+      // the track's size.
+      if format == .mp4, entry.type == AV_PKT_DATA_DISPLAYMATRIX,
+        isPureScale(UnsafeRawBufferPointer(start: data, count: entry.size))
+      {
+        continue
+      }
       guard let copy = av_stream_new_side_data(stream, entry.type, entry.size) else {
         throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil)
       }
       copy.update(from: data, count: entry.size)
     }
     return Int(stream.pointee.index)
+  }
+
+  /// Whether a display matrix (nine 32-bit numbers) neither turns nor mirrors.
+  private func isPureScale(_ matrix: UnsafeRawBufferPointer) -> Bool {
+    guard matrix.count >= 36 else { return false }
+    let numbers = (0..<9).map { matrix.loadUnaligned(fromByteOffset: $0 * 4, as: Int32.self) }
+    return numbers[1] == 0 && numbers[3] == 0 && numbers[0] > 0 && numbers[4] > 0
   }
 
   /// A tag is kept where the muxer knows it for the same codec.

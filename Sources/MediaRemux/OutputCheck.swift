@@ -34,7 +34,8 @@ struct OutputCheck {
       let bytes = SourceBytes(descriptor: sink, availability: availability, onWait: { _ in })
       let output: Demuxer
       do throws(FetchError) {
-        output = try Demuxer(SourceIO(bytes), isSeekable: true, log: log, ignoresEdits: true)
+        output = try Demuxer(
+          SourceIO(bytes), isSeekable: true, ignoresEdits: true, log: log)
       } catch {
         throw Self.mismatch("it cannot be opened again (\(error.reason ?? error.message))")
       }

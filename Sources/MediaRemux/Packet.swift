@@ -48,14 +48,15 @@ final class Packet {
     timestamp == cff_no_timestamp ? nil : timestamp
   }
 
-  /// The samples to be hidden at the packet's start and end, where the demuxer says so.
+  /// How many samples are to be hidden from the packet's start on, where the demuxer says so.
   ///
-  /// `AV_PKT_DATA_SKIP_SAMPLES` begins with two 32-bit little-endian counts.
-  var skippedSamples: (start: Int64, end: Int64)? {
+  /// `AV_PKT_DATA_SKIP_SAMPLES` begins with that count, 32 bits, little-endian.
+  var skippedAtStart: Int64? {
     var size = 0
     guard
-      let data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size), size >= 8
+      let data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size), size >= 4,
+      cff_le32(data) > 0
     else { return nil }
-    return (Int64(cff_le32(data)), Int64(cff_le32(data + 4)))
+    return Int64(cff_le32(data))
   }
 }

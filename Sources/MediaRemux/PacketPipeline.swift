@@ -21,6 +21,8 @@ struct PacketPipeline {
     /// Samples of a stream whose index lists all of them; nil elsewhere.
     let declared: Int64?
     let sourceTrack: SourceTrack?
+    /// Encoder delay that the container states beside the packets, in the output's time base.
+    let padding: Int64
     var corruptPackets: Int64 = 0
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
@@ -87,8 +89,23 @@ struct PacketPipeline {
             ? 0 : av_rescale_q(start.value, start.base, from),
           declared: streams[index].pointee.nb_frames > 0 && !sourceIndex.isFragmented
             ? listed : nil,
-          sourceTrack: sourceIndex.tracks.first { $0.id == Int(streams[index].pointee.id) }))
+          sourceTrack: sourceIndex.tracks.first { $0.id == Int(streams[index].pointee.id) },
+          padding: Self.padding(
+            of: streams[index], sourceFormat: demuxer.formatName, to: muxer.timeBase(of: made))))
     }
+  }
+
+  /// Matroska's codec delay; its demuxer puts what is to be skipped before zero, and leaves the
+  /// skipping to the decoder.
+  private static func padding(
+    of stream: UnsafeMutablePointer<AVStream>, sourceFormat: String, to base: AVRational
+  ) -> Int64 {
+    let parameters = stream.pointee.codecpar.pointee
+    guard sourceFormat.hasPrefix("matroska"), parameters.sample_rate > 0,
+      stream.pointee.start_time != cff_no_timestamp, stream.pointee.start_time < 0
+    else { return 0 }
+    return av_rescale_q(
+      Int64(parameters.initial_padding), AVRational(num: 1, den: parameters.sample_rate), base)
   }
 
   /// The earliest presentation among the kept sounds and pictures; it becomes zero.
@@ -187,18 +204,18 @@ struct PacketPipeline {
     packet.pointer.pointee.duration = duration
     packet.pointer.pointee.stream_index = track.output
     packet.pointer.pointee.pos = -1
-    var hidden: (start: Int64, end: Int64) = (0, 0)
-    if packet.pointer.pointee.side_data_elems > 0, let skipped = packet.skippedSamples {
-      let rate = AVRational(num: 1, den: Int32(max(track.entry.description.sampleRate ?? 1, 1)))
-      hidden = (
-        av_rescale_q(skipped.start, rate, track.to), av_rescale_q(skipped.end, rate, track.to)
-      )
+    var hiddenStart: Int64 = 0
+    if track.line.packets == 0 {
+      hiddenStart = track.padding
+      if let skipped = packet.skippedAtStart {
+        let rate = AVRational(num: 1, den: Int32(max(track.entry.description.sampleRate ?? 1, 1)))
+        hiddenStart = av_rescale_q(skipped, rate, track.to)
+      }
     }
     try muxer.write(packet, log: log)
     track.line.add(
       bytes: size, stamps: stamps, duration: duration,
-      isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hidden.start,
-      hiddenEnd: hidden.end)
+      isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hiddenStart)
   }
 
   /// A stream that shows up after the header can't be added any more.
@@ -255,6 +272,25 @@ struct PacketPipeline {
     }
   }
 
+  /// Whether fewer packets came than the source's fragments announce.
+  func missesSamples(of walk: FragmentWalk) -> Bool {
+    tracks.contains { track in
+      guard track.entry.description.kind.isMedia, let id = track.sourceTrack?.id else {
+        return false
+      }
+      return track.line.packets < walk.samples[id, default: 0]
+    }
+  }
+
+  mutating func warn(ofForeignBoxes walk: FragmentWalk) {
+    for type in walk.foreignBoxes.sorted() {
+      let meaning = type == "sefd" ? "Samsung's slow-motion and other camera data" : "unknown data"
+      warnings.append(
+        FetchWarning(
+          .propertyLost, "box \(type) (\(meaning)) at the source's top level is left out"))
+    }
+  }
+
   /// Damaged packets end a remux, but for a broadcast recording's own: a receiver loses transport
   /// packets now and then, and nobody has them any more.
   private mutating func judgeCorruption(of track: Track) throws(FetchError) {
@@ -273,9 +309,23 @@ struct PacketPipeline {
 
   /// What the finished index must be told, in the order of its tracks.
   var amendments: [TrackAmendment] {
-    tracks.filter { $0.line.packets > 0 && !$0.entry.description.isAttachedPicture }.map { track in
+    // Leading pictures may be shown before the first packet's time.
+    var origin: (value: Int64, base: AVRational) = (0, AVRational(num: 1, den: 1))
+    var isFirst = true
+    for track in tracks
+    where track.entry.description.kind.isMedia && !track.entry.description.isAttachedPicture {
+      guard let begin = track.line.firstPresentation else { continue }
+      if isFirst || av_compare_ts(begin, track.to, origin.value, origin.base) < 0 {
+        origin = (begin, track.to)
+        isFirst = false
+      }
+    }
+    return tracks.filter { $0.line.packets > 0 && !$0.entry.description.isAttachedPicture }.map {
+      track in
       var amendment = TrackAmendment()
-      if track.entry.description.kind.isMedia { amendment.presentation = presentation(of: track) }
+      if track.entry.description.kind.isMedia {
+        amendment.presentation = presentation(of: track, origin: origin)
+      }
       if track.entry.sampleEntry == "dvh1" { amendment.sampleEntry = "dvh1" }
       if track.entry.description.kind == .video, let source = track.sourceTrack {
         amendment.entryBoxes = TrackAmendment.carriedBoxes.compactMap { source.entryBoxes[$0] }
@@ -284,7 +334,10 @@ struct PacketPipeline {
     }
   }
 
-  private func presentation(of track: Track) -> TrackAmendment.Presentation? {
+  /// - Parameter origin: the earliest presentation of all; it becomes zero.
+  private func presentation(
+    of track: Track, origin: (value: Int64, base: AVRational)
+  ) -> TrackAmendment.Presentation? {
     guard let begin = track.line.firstPresentation, var end = track.line.lastPresentationEnd,
       let first = track.line.firstDTS
     else { return nil }
@@ -297,7 +350,8 @@ struct PacketPipeline {
       if sourceEnd < end - tick, sourceEnd > begin { end = sourceEnd }
     }
     return TrackAmendment.Presentation(
-      delay: max(begin, 0), mediaStart: begin - first, duration: end - begin)
+      delay: begin - av_rescale_q(origin.value, origin.base, track.to), mediaStart: begin - first,
+      duration: end - begin)
   }
 
   /// What the output must be found to hold, in the output's order.

@@ -43,6 +43,19 @@ struct Remux {
 
   private func remux() throws(FetchError) -> RemuxOutcome {
     let kind = try sniff()
+    if let outcome = try export(kind, isSecondTry: false) { return outcome }
+    // Fragments whose media stands before them are found only by looking at all of them first.
+    try SinkIO(descriptor: sink).replaceTail(from: 0, with: [])
+    if let outcome = try export(kind, isSecondTry: true) { return outcome }
+    throw FetchError(
+      .damaged, "fragments of the source announce more samples than can be read",
+      recovery: "fetch the file again, or from another source")
+  }
+
+  /// Makes the output; nil where the source's fragments announce samples that were not read.
+  private func export(
+    _ kind: ContainerKind, isSecondTry: Bool
+  ) throws(FetchError) -> RemuxOutcome? {
     let reader = SourceReader(
       size: { [availability] in availability.total },
       read: { [bytes] (offset, count) throws(FetchError) in
@@ -50,7 +63,8 @@ struct Remux {
       })
     try ProtectionScan.check(reader, kind: kind)
 
-    let demuxer = try Demuxer(SourceIO(bytes), isSeekable: isSeekable(kind), log: log)
+    let demuxer = try Demuxer(
+      SourceIO(bytes), isSeekable: isSeekable(kind), readsAhead: isSecondTry, log: log)
     defer { demuxer.close() }
     try demuxer.probe(log: log)
     let source = SourceDescription(demuxer)
@@ -58,8 +72,10 @@ struct Remux {
     try refuseRepeatedEdits(demuxer, plan)
     var report = RemuxPlan(
       streams: plan.reports, sourceFormat: demuxer.formatName, duration: demuxer.duration)
-    onMessage(.planned(report))
-    for warning in plan.warnings { onMessage(.warning(warning)) }
+    if !isSecondTry {
+      onMessage(.planned(report))
+      for warning in plan.warnings { onMessage(.warning(warning)) }
+    }
 
     let output = SinkIO(descriptor: sink)
     let muxer = try Muxer(output, format: request.format)
@@ -73,6 +89,11 @@ struct Remux {
     try pipeline.run(availability: availability, onMessage: onMessage)
     try pipeline.checkSource()
     let proof = try prove(reader, kind)
+    if kind == .mp4, let total = availability.total {
+      let walk = try FragmentWalk(bytes, size: total)
+      if index.isFragmented, pipeline.missesSamples(of: walk) { return nil }
+      pipeline.warn(ofForeignBoxes: walk)
+    }
     try muxer.finish(log: log)
     try amendIndex(output, behind: gapRange, pipeline.amendments)
     muxer.close()

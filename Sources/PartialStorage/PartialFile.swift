@@ -22,6 +22,8 @@ package final class PartialFile: ByteSink {
   /// A record up to this size is written in place by one call that a kill can't cut in two.
   private static let singlePage = 4096
   private static let writebackInterval: Int64 = 8 << 20
+  /// A download that is over sooner than this never makes the disk write its part at all.
+  private static let calm = Duration.seconds(2)
 
   private struct State {
     var record: ResumeRecord
@@ -43,6 +45,7 @@ package final class PartialFile: ByteSink {
   package let found: Found
   /// Whether the bytes were written in an earlier boot, so that some must be compared.
   package let isFromAnotherBoot: Bool
+  private let opened = ContinuousClock.now
   private let state: Mutex<State>
 
   package var recordName: String { name + ".json" }
@@ -202,21 +205,22 @@ package final class PartialFile: ByteSink {
     } else {
       state.writeback = range
     }
-    guard let gathered = state.writeback, gathered.count >= Self.writebackInterval else {
-      return nil
-    }
+    guard let gathered = state.writeback, gathered.count >= Self.writebackInterval,
+      opened.duration(to: .now) >= Self.calm
+    else { return nil }
     state.writeback = nil
     return gathered
   }
 
-  /// Makes the record's claims durable where it is time: after 64 MiB or 10 s.
+  /// Makes the record's claims durable where it is time.
   ///
-  /// On the job's thread.
+  /// That is after 10 s, or after 64 MiB but not before `calm` has passed: what comes faster than
+  /// that is fetched again just as fast. On the job's thread.
   package func syncIfDue() throws(FetchError) {
     let isDue = state.withLock { state in
       let waited = state.lastSync.duration(to: .now)
       return state.unsynced > 0
-        && (waited >= .seconds(10) || (state.unsynced >= 64 << 20 && waited >= .seconds(1)))
+        && (waited >= .seconds(10) || (state.unsynced >= 64 << 20 && waited >= Self.calm))
     }
     if isDue { try sync() }
   }

@@ -65,7 +65,7 @@ import Testing
   @Test func silenceEndsWithAStall() async throws {
     var request = HTTPRequest(url: try server.url("/~stall=5000/data.bin"))
     request.settings.stallTimeout = .milliseconds(300)
-    let (recorder, outcome) = await fetch(request)
+    let (recorder, outcome) = await fetch(request, loop: TransferLoop())
     #expect(outcome.failure?.kind == .stall)
     #expect(outcome.failure?.error.code == .network)
     #expect(outcome.failure?.bodyBytes == 5000)
@@ -73,9 +73,9 @@ import Testing
   }
 
   @Test func silenceBeforeTheHeadIsAStallToo() async throws {
-    var request = HTTPRequest(url: try server.url("/~delay=3/data.bin"))
+    var request = HTTPRequest(url: try server.url("/~delay=20/data.bin"))
     request.settings.stallTimeout = .milliseconds(300)
-    let (_, outcome) = await fetch(request)
+    let (_, outcome) = await fetch(request, loop: TransferLoop())
     #expect(outcome.failure?.kind == .stall)
     #expect(outcome.failure?.response == nil)
   }

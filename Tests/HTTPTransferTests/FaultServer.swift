@@ -4,7 +4,7 @@ import Foundation
 import HTTPTransfer
 import Testing
 
-/// A running `Tests/Fixtures/faultserver.py`. Its first bytes on stdout say where it listens.
+/// A running `Tests/Fixtures/faultserver.py`, whose first line on stdout says where it listens.
 final class FaultServer: Sendable {
   let port: Int
   /// A second listener of the same server.
@@ -108,13 +108,14 @@ final class ChildProcess: Sendable {
 
   deinit { try? lifeline.close() }
 
-  static func start(_ arguments: [String]) -> ChildProcess {
+  /// Starts a program; one that `killsItself` reads the lifeline as its own stdin.
+  static func start(_ arguments: [String], killsItself: Bool = false) -> ChildProcess {
     let process = Process()
     let output = Pipe()
     let lifeline = Pipe()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments =
-      ["-c", "\"$@\" & child=$!; cat > /dev/null; kill -9 $child", "sh"] + arguments
+    let watch = "\"$@\" & child=$!; cat > /dev/null; kill -9 $child"
+    process.arguments = ["-c", killsItself ? "exec \"$@\"" : watch, "sh"] + arguments
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     process.standardInput = lifeline

@@ -22,7 +22,10 @@ final class MemorySink: ByteSink {
       let start = Int(offset)
       let missing = start + bytes.count - state.bytes.count
       if missing > 0 { state.bytes.append(contentsOf: repeatElement(0, count: missing)) }
-      state.bytes.replaceSubrange(start..<start + bytes.count, with: bytes)
+      state.bytes.withUnsafeMutableBytes { memory in
+        UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + bytes.count])
+          .copyMemory(from: bytes)
+      }
       state.writes.append(bytes.count)
     }
     onWrite(offset, bytes.count)
@@ -125,4 +128,15 @@ func quickSettings() -> TransferSettings {
   settings.connectTimeout = .seconds(5)
   settings.stallTimeout = .seconds(10)
   return settings
+}
+
+/// A value behind a lock, as a class that closures can hold.
+final class Locked<Value: Sendable>: Sendable {
+  private let value: Mutex<Value>
+
+  init(_ value: Value) { self.value = Mutex(value) }
+
+  func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    value.withLock { value in body(&value) }
+  }
 }

@@ -212,7 +212,17 @@ import Testing
   }
 
   @Test func fullDiskIsSaidToBeFull() throws {
-    // A descriptor that can't be written stands in for the disk: the call's errno decides the text.
+    let full = open("/dev/full", O_WRONLY)
+    defer { close(full) }
+    do throws(SystemError) {
+      try DescriptorIO.write(full, [1, 2, 3], at: 0)
+      Issue.record("/dev/full took bytes")
+    } catch {
+      #expect(error.fetchError("writing").code == .diskFull)
+    }
+  }
+
+  @Test func failedWriteNamesItsCall() throws {
     let draft = try Draft("last.mp4") { $0 }
     let sink = open(draft.path, O_RDONLY)
     defer { close(sink) }

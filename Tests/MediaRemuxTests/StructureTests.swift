@@ -67,7 +67,7 @@ import Testing
   }
 
   /// Changes a few places: bytes, numbers at their extremes, insertions, removals, the end.
-  private static func mutated(
+  static func mutated(
     _ bytes: [UInt8], _ generator: inout SeededGenerator
   ) -> [UInt8] {
     var mutant = bytes

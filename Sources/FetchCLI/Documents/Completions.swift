@@ -7,7 +7,7 @@ package enum BashCompletion {
     var cases = ""
     for row in rows {
       guard let value = row.value else { continue }
-      cases += "    \(row.names.joined(separator: "|"))) \(action(value)) return ;;\n"
+      cases += "    \(row.names.joined(separator: "|"))) \(action(value))return ;;\n"
     }
     let flags = rows.flatMap { row in
       row.names.map { row.value != nil && $0.hasPrefix("--") ? $0 + "=" : $0 }
@@ -50,10 +50,10 @@ package enum BashCompletion {
   private static func action(_ value: OptionValue) -> String {
     switch value.completion {
     case .none: ""
-    case .file: "compopt -o filenames 2>/dev/null; _vidfetch_words -f;"
-    case .directory: "compopt -o filenames 2>/dev/null; _vidfetch_words -d;"
+    case .file: "compopt -o filenames 2>/dev/null; _vidfetch_words -f; "
+    case .directory: "compopt -o filenames 2>/dev/null; _vidfetch_words -d; "
     case .choices(let choices):
-      "_vidfetch_words -W \"\(choices.joined(separator: " "))\";"
+      "_vidfetch_words -W \"\(choices.joined(separator: " "))\"; "
     }
   }
 }

@@ -49,7 +49,7 @@ package enum HelpText {
 
   /// A term with its text in a column beside it, or below where the term is too long.
   private static func entry(_ term: String, _ text: String, width: Int) -> String {
-    let column = 29
+    let column = 30
     let body = wrap(text, column, limited(width))
     let lead = "  " + term
     guard lead.utf8.count <= column - 2 else { return lead + "\n" + body }

@@ -21,7 +21,7 @@ enum ManualFacts {
     kept. A file appears under its name only then, and whole.
     """,
     """
-    A word of the form scheme://... is a URL (http, https, or file); any other word is the path of a \
+    A word of the form scheme://ADDRESS is a URL (http, https, or file); any other word is the path of a \
     local file. Without --output and --directory the file stands in a private folder under the \
     temporary directory, and never replaces another one. A user:password@ in a URL is sent to its \
     own origin only and never shown.

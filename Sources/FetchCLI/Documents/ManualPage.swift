@@ -62,10 +62,6 @@ package enum ManualPage {
     }
     page.macro("Sh JSON OUTPUT")
     page.paragraphs(ManualFacts.json)
-    page.macro("Sh SEE ALSO")
-    page.macro("Xr curl 1 ,")
-    page.macro("Xr ffmpeg 1 ,")
-    page.macro("Xr ffprobe 1")
     return page.text
   }
 
@@ -98,13 +94,22 @@ package enum ManualPage {
     mutating func sentences(_ text: String) {
       var rest = Substring(text)
       while let end = rest.firstRange(of: ". ") {
-        self.text += Page.escaped(String(rest[..<end.lowerBound])) + ".\n"
+        self.text(of: rest[..<end.lowerBound] + ".")
         rest = rest[end.upperBound...]
       }
-      self.text += Page.escaped(String(rest)) + "\n"
+      self.text(of: rest)
     }
 
-    /// What roff would read as its own. Dashes and apostrophes are those of the shell.
+    /// A sentence in lines that people can read and compare.
+    private mutating func text(of sentence: Substring) {
+      for line in HelpText.wrap(String(sentence), 0, 72).split(separator: "\n") {
+        text += Page.escaped(String(line)) + "\n"
+      }
+    }
+
+    /// What roff would read as its own.
+    ///
+    /// Dashes and apostrophes are those of the shell.
     static func escaped(_ text: String) -> String {
       var result = ""
       for character in text {

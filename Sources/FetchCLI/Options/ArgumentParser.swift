@@ -28,7 +28,9 @@ package enum ArgumentParser {
   }
 
   /// Parses the process's own words, and overwrites the secrets among them where they lie, so that
-  /// `ps` doesn't show them. To be called before any other thread is made.
+  /// `ps` doesn't show them.
+  ///
+  /// To be called before any other thread is made.
   package static func parseProcessArguments() -> Outcome {
     // The array is a copy, since getopt_long reorders it; the words are the process's own.
     var words = Array(
@@ -105,13 +107,14 @@ private struct GetoptRun {
     switch step.code {
     case Int32(UInt8(ascii: "?")): note(unknownOption(step))
     case Int32(UInt8(ascii: ":")):
-      let name = name(of: step.option)
-      note(UsageError("\(name) needs a value"))
+      note(
+        abbreviation(step, of: step.option)
+          ?? UsageError("\(name(of: step.option)) needs a value"))
     default:
       guard let row = row(of: step.code) else { return }
       let option = name(of: step.code)
-      if step.code >= Self.firstLongCode, let typed = typedLongName(step), typed != option {
-        note(UsageError("unknown option \(typed)", didYouMean: option))
+      if let problem = abbreviation(step, of: step.code) {
+        note(problem)
         return
       }
       var value = ""
@@ -136,7 +139,8 @@ private struct GetoptRun {
   /// option doesn't take.
   private func unknownOption(_ step: vf_getopt_step) -> UsageError {
     if step.option >= Self.firstLongCode {
-      return UsageError("\(name(of: step.option)) takes no value")
+      return abbreviation(step, of: step.option)
+        ?? UsageError("\(name(of: step.option)) takes no value")
     }
     if step.option > 0 {
       // The byte of a short option; one of several bytes is better shown as the word it is in.
@@ -149,6 +153,13 @@ private struct GetoptRun {
     let known = OptionTable.rows.compactMap(\.long)
     let meant = Spelling.nearest(to: String(typed.dropFirst(2)), among: known)
     return UsageError("unknown option \(typed)", didYouMean: meant.map { "--\($0)" })
+  }
+
+  /// The complaint about a long option that was not typed in full.
+  private func abbreviation(_ step: vf_getopt_step, of code: Int32) -> UsageError? {
+    guard code >= Self.firstLongCode, let typed = typedLongName(step) else { return nil }
+    let option = name(of: code)
+    return typed == option ? nil : UsageError("unknown option \(typed)", didYouMean: option)
   }
 
   /// The long option as it was typed, with its dashes and without a value.

@@ -14,7 +14,7 @@ package enum OptionTable {
   private static let output: [OptionDefinition] = [
     OptionDefinition(
       "f", "format", value: OptionValue("FORMAT", .choices(["mov", "mp4"])), in: .output,
-      "container to write: mov or mp4 (default: by -o, else mp4)",
+      "container: mov or mp4 (default: by -o, else mp4)",
       details: """
         The container of the result: mov or mp4. Without it the extension of the --output file \
         decides (.mp4 and .m4v, .mov and .qt); without one it is mp4. A format that contradicts \
@@ -25,7 +25,7 @@ package enum OptionTable {
     },
     OptionDefinition(
       "o", "output", value: OptionValue("FILE", .file), in: .output,
-      "write to exactly this file, in a folder that exists",
+      "write to exactly this file",
       details: """
         Writes to exactly this file, whose folder must exist. The name is taken as it is typed. It \
         appears whole, once the result is verified, and never replaces an existing file unless \
@@ -42,7 +42,7 @@ package enum OptionTable {
     },
     OptionDefinition(
       "d", "directory", value: OptionValue("DIR", .directory), in: .output,
-      "write into this folder, made if missing; the name comes from the server or the URL",
+      "write into this folder, named as the server says",
       details: """
         Writes into this folder, which is made if it is missing. The file's name is taken from the \
         server's Content-Disposition, else from the URL, and made safe.
@@ -66,7 +66,7 @@ package enum OptionTable {
         """
     ) { arguments, typed in arguments.skipExisting = Typed(true, option: typed.option) },
     OptionDefinition(
-      nil, "keep-source", in: .output, "keep the source beside the result, as NAME.source.EXT",
+      nil, "keep-source", in: .output, "keep the source too, as NAME.source.EXT",
       details: """
         Keeps the file as it was downloaded beside the result, as NAME.source.EXT.
         """
@@ -78,7 +78,7 @@ package enum OptionTable {
   private static let transfer: [OptionDefinition] = [
     OptionDefinition(
       nil, "retries", value: OptionValue("N"), in: .transfer,
-      "attempts after the first without new bytes (default: 5)",
+      "retries without new bytes (default: 5)",
       details: """
         How often a transfer is tried again after an attempt that brought no new byte; any new byte \
         starts the count anew. The default is 5, and 0 gives up at the first failure. The waits \
@@ -93,7 +93,7 @@ package enum OptionTable {
     },
     OptionDefinition(
       nil, "retry-max-time", value: OptionValue("TIME"), in: .transfer,
-      "no retry this long after the last new byte (default: 10m)",
+      "no retry this long after the last byte (10m)",
       details: """
         No attempt is begun once this time has passed since the last new byte. The default is 10m. \
         TIME is a number of seconds, or one with the unit ms, s, m or h.
@@ -101,7 +101,7 @@ package enum OptionTable {
     ) { arguments, typed throws(UsageError) in arguments.retryMaxTime = try time(typed) },
     OptionDefinition(
       nil, "connect-timeout", value: OptionValue("TIME"), in: .transfer,
-      "give up a connection that takes longer to make (default: 15s)",
+      "give up a connection not made by then (15s)",
       details: """
         Gives up an attempt whose connection, TLS included, isn't made within this time. The \
         default is 15s.
@@ -109,7 +109,7 @@ package enum OptionTable {
     ) { arguments, typed throws(UsageError) in arguments.connectTimeout = try time(typed) },
     OptionDefinition(
       nil, "stall-timeout", value: OptionValue("TIME"), in: .transfer,
-      "give up a connection that brings nothing for this long (default: 30s)",
+      "give up after this long without a byte (30s)",
       details: """
         Gives up an attempt that brings no byte for this long. The default is 30s. A transfer that \
         is slow but alive has no limit.
@@ -133,7 +133,7 @@ package enum OptionTable {
     ) { arguments, typed throws(UsageError) in arguments.maxFileSize = try bytes(typed) },
     OptionDefinition(
       nil, "proxy", value: OptionValue("URL"), in: .transfer,
-      "use this proxy; an empty one forbids those of the environment",
+      "use this proxy; an empty URL forbids them all",
       details: """
         Uses this proxy in place of those that the environment names. Its scheme is http, https, \
         socks4, socks4a, socks5 or socks5h; without one it is http. An empty URL forbids every proxy.
@@ -153,7 +153,7 @@ package enum OptionTable {
     },
     OptionDefinition(
       nil, "cacert", value: OptionValue("FILE", .file), in: .transfer,
-      "trust the certificates in this PEM file instead of the system's",
+      "trust the certificates in this PEM file",
       details: """
         Trusts the certificates in this PEM file in place of the system's. It goes before \
         CURL_CA_BUNDLE and SSL_CERT_FILE.
@@ -182,7 +182,7 @@ package enum OptionTable {
   private static let request: [OptionDefinition] = [
     OptionDefinition(
       "H", "header", value: OptionValue("HEADER"), in: .request,
-      "send this header ('Name: value'), or those in @FILE",
+      "send this header, 'Name: value', or @FILE's",
       details: """
         Sends this header, written 'Name: value', with every request to the URL's own origin. \
         @FILE reads headers from a file, one a line. Headers that decide which bytes are sent, such \
@@ -195,7 +195,7 @@ package enum OptionTable {
     },
     OptionDefinition(
       "u", "user", value: OptionValue("USER:PASSWORD"), in: .request,
-      "send this name and password (Basic), or those in @FILE; - reads stdin",
+      "send these credentials, or @FILE's, or - (stdin)",
       details: """
         Sends this name and password as Basic credentials to the URL's own origin. @FILE reads them \
         from the first line of a file and - from standard input, which keeps them out of the \
@@ -208,7 +208,7 @@ package enum OptionTable {
     },
     OptionDefinition(
       nil, "bearer-file", value: OptionValue("FILE", .file), in: .request,
-      "send the bearer token in this file; - reads stdin",
+      "send the bearer token in this file; - is stdin",
       details: """
         Sends the token in the first line of this file, or of standard input for -, as 'Authorization: \
         Bearer'. A header of one's own goes before it, and it goes before --user.
@@ -220,7 +220,7 @@ package enum OptionTable {
     },
     OptionDefinition(
       "b", "cookie", value: OptionValue("COOKIE"), in: .request,
-      "send this cookie ('NAME=VALUE'), or those in @FILE",
+      "send this cookie, 'NAME=VALUE', or @FILE's",
       details: """
         Sends this cookie, written NAME=VALUE, with every request to the URL's own origin. @FILE \
         reads cookies from a file, one a line.
@@ -232,7 +232,7 @@ package enum OptionTable {
     },
     OptionDefinition(
       "A", "user-agent", value: OptionValue("NAME"), in: .request,
-      "send this as the User-Agent (default: vidfetch/VERSION)",
+      "send this as the User-Agent",
       details: """
         Sends this as the User-Agent. The default is vidfetch and its version.
         """
@@ -307,7 +307,7 @@ package enum OptionTable {
 
   private static let results: [OptionDefinition] = [
     OptionDefinition(
-      nil, "json", in: .results, "print each result as a JSON object instead of its path",
+      nil, "json", in: .results, "print results as JSON instead of paths",
       details: """
         Prints each item's result, failures included, as one JSON object a line on standard output, \
         in place of the path; after several items their summary too.
@@ -315,7 +315,7 @@ package enum OptionTable {
     ) { arguments, typed in arguments.json = Typed(true, option: typed.option) },
     OptionDefinition(
       nil, "print", value: OptionValue("TEMPLATE"), in: .results,
-      "print this for each item, with {path}, {url}, {code} and other keys filled in",
+      "print this, with {path}, {code} ... filled in",
       details: """
         Prints this for each item, failures included, in place of the path. Filled in are the keys \
         of a JSON result in braces: \(ResultTemplate.keyList). What is unknown is empty. \\n and \\t \
@@ -326,7 +326,7 @@ package enum OptionTable {
         try ResultTemplate(typed.value, option: typed.option), option: typed.option)
     },
     OptionDefinition(
-      "0", "null", in: .results, "end each printed path with a NUL instead of a line break",
+      "0", "null", in: .results, "end each record with NUL, not a line break",
       details: """
         Ends each path or --print text with a NUL byte instead of a line break.
         """
@@ -349,7 +349,7 @@ package enum OptionTable {
         """
     ) { arguments, _ in arguments.action = .longHelp },
     OptionDefinition(
-      nil, "version", in: .general, "show the version, the linked libraries and the licence",
+      nil, "version", in: .general, "show the version, the libraries and the licence",
       details: """
         Shows the version, the libraries that are linked and the licence.
         """
@@ -357,7 +357,7 @@ package enum OptionTable {
     OptionDefinition(
       nil, "generate",
       value: OptionValue("WHAT", .choices(GeneratedText.allCases.map(\.rawValue))),
-      in: .general, "print the man page, or the completions for bash, zsh or fish",
+      in: .general, "print the man page or a shell's completions",
       details: """
         Prints the man page, or the completions for bash, zsh or fish.
         """

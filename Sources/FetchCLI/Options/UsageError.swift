@@ -2,7 +2,9 @@
 
 /// A command line that can't be carried out; exit status 2.
 package struct UsageError: Error, Sendable, Hashable {
-  /// One line: what is wrong. No full stop; may contain typed text, so it is escaped when shown.
+  /// One line: what is wrong.
+  ///
+  /// No full stop; may contain typed text, so it is escaped when shown.
   package var message: String
   /// The spelling that was probably meant.
   package var suggestion: String?

@@ -67,8 +67,9 @@ package enum JSONValue: Sendable, Hashable {
   }
 }
 
-/// A JSON object that keeps its keys in the order in which they came. Absent is unknown: a nil value
-/// and a number that isn't finite add no key.
+/// A JSON object that keeps its keys in the order in which they came.
+///
+/// Absent is unknown: a nil value and a number that isn't finite add no key.
 package struct JSONObject: Sendable, Hashable {
   package private(set) var members: [Member] = []
 

@@ -8,7 +8,7 @@ package struct ProgressBar: Sendable {
   package enum Phase: Sendable, Hashable {
     /// `tick` moves the indicator where the size is unknown; one more for each drawing.
     case running(tick: Int)
-    case done, failed
+    case done, failed, interrupted
   }
 
   /// The item's name, from outside; made safe here.
@@ -80,8 +80,10 @@ package struct ProgressBar: Sendable {
   private var rateField: String { Figures.rateField(snapshot.rate) }
 
   private var timeField: String? {
-    if phase == .done || snapshot.fraction == nil { return nil }
-    let time = phase == .failed ? nil : Figures.time(snapshot.eta)
+    if snapshot.fraction == nil { return nil }
+    // The field stays where there is nothing left to tell, so that the last line stands like the others.
+    var time: String?
+    if case .running = phase { time = Figures.time(snapshot.eta) }
     return Figures.padded(time.map { "ETA \(Figures.padded($0, to: 8))" } ?? "", to: 12)
   }
 
@@ -91,6 +93,7 @@ package struct ProgressBar: Sendable {
       switch phase {
       case .done: "done"
       case .failed: "failed"
+      case .interrupted: "interrupted"
       case .running:
         switch snapshot.stage {
         case .connecting: "connecting"
@@ -130,7 +133,7 @@ package struct ProgressBar: Sendable {
 
   private func colored(_ text: String) -> String {
     guard usesColor, !text.isEmpty else { return text }
-    return TextStyle.apply(phase == .failed ? .red : .green, to: text)
+    return TextStyle.apply(phase == .failed || phase == .interrupted ? .red : .green, to: text)
   }
 
   private func fitted(_ text: String, to width: Int) -> String {

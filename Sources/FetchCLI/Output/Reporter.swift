@@ -83,11 +83,15 @@ final class Reporter {
     }
   }
 
-  /// Draws anew after the screen has changed its size, or another program has used it.
-  func redraw() {
-    guard hasBar else { return }
+  /// Draws anew in the screen's new width.
+  func resize() {
+    if hasBar { drawBar(.running(tick: tick)) }
+  }
+
+  /// Draws anew after the process was stopped, and others have used the screen.
+  func resume() {
     terminal.forgetBar()
-    drawBar(.running(tick: tick))
+    resize()
   }
 
   /// Shows an item's end.
@@ -102,7 +106,7 @@ final class Reporter {
     let object = JSONEventWriter.result(result, job: job, exit: exit, fraction: gate.fraction)
     if hasBar {
       hasBar = false
-      drawLastBar(result)
+      drawLastBar(result, bySignal: bySignal)
     }
     if style.progress == .json {
       write(object)
@@ -157,7 +161,7 @@ final class Reporter {
     terminal.showBar(barLine(snapshot, phase))
   }
 
-  private func drawLastBar(_ result: JobResult) {
+  private func drawLastBar(_ result: JobResult, bySignal: Bool) {
     guard result.skipped == nil else {
       terminal.clearBar()
       return
@@ -167,13 +171,15 @@ final class Reporter {
       last.total = last.total ?? last.bytes
       last.bytes = last.total ?? last.bytes
     }
-    terminal.finishBar(barLine(last, result.code == .ok ? .done : .failed))
+    let failure = result.code == .signal && bySignal ? ProgressBar.Phase.interrupted : .failed
+    terminal.finishBar(barLine(last, result.code == .ok ? .done : failure))
   }
 
   private func barLine(_ snapshot: ProgressSnapshot, _ phase: ProgressBar.Phase) -> String {
-    // The last column stays free: a terminal that wraps on it would scroll at each drawing.
+    // The last columns stay free, for a terminal that wraps on the last one, and for the ^C that it
+    // echoes: so neither breaks the line.
     ProgressBar(title: title, snapshot: snapshot, phase: phase, usesColor: style.usesColor)
-      .line(width: terminal.width - 1)
+      .line(width: terminal.width - 3)
   }
 
   // MARK: Records

@@ -44,7 +44,9 @@ package final class Terminal: Sendable {
 
   // MARK: Standard error
 
-  /// Writes a line, above the bar where there is one. The line is safe already.
+  /// Writes a line, above the bar where there is one.
+  ///
+  /// The line is safe already.
   package func writeLine(_ line: String) {
     let bar = state.withLock { $0.bar }
     // One write, so that nobody sees the screen without its bar.
@@ -89,7 +91,9 @@ package final class Terminal: Sendable {
     state.withLock { $0.bar = "" }
   }
 
-  /// Puts the cursor on a line of its own, without a lock. Any thread; for the last moment.
+  /// Puts the cursor on a line of its own, without a lock.
+  ///
+  /// Any thread; for the last moment.
   package func abandonBar() {
     guard barIsShown.exchange(false, ordering: .relaxed) else { return }
     var lineFeed = UInt8(ascii: "\n")

@@ -105,8 +105,13 @@ struct CurlFailure: Sendable {
     return (.status(connectStatus), error)
   }
 
-  /// The certificate's fault by OpenSSL's number (x509_vfy.h); a host name that isn't in it has none.
+  /// The certificate's fault by OpenSSL's number (x509_vfy.h).
+  ///
+  /// libcurl compares the host name itself, so that this fault has a text only.
   private var certificate: FetchError {
+    if text.contains("subject name") || verifyResult == 62 || verifyResult == 64 {
+      return tls("the certificate of \(place) is for another host name", "check the address")
+    }
     let own = "a server with certificates of your own: --cacert FILE names who signs them"
     switch verifyResult {
     case 10, 12:
@@ -119,11 +124,6 @@ struct CurlFailure: Sendable {
       return tls("the certificate of \(place) is signed by an authority unknown here", own)
     case 23:
       return tls("the certificate of \(place) has been revoked")
-    case 0, 62, 64:
-      if URLText.lowercased(text).contains("subject") {
-        return tls("the certificate of \(place) is for another host name", "check the address")
-      }
-      return tls("the certificate of \(place) can't be verified")
     default:
       return tls("the certificate of \(place) can't be verified")
     }

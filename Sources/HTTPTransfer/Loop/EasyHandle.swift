@@ -19,7 +19,7 @@ final class EasyHandle {
     vf_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorBuffer)
   }
 
-  /// The handle goes before the memory that it points to. It must be off every multi handle.
+  /// The handle, which must be off every multi handle, goes before the memory that it points to.
   deinit {
     curl_easy_cleanup(pointer)
     curl_slist_free_all(fields)
@@ -65,7 +65,7 @@ final class EasyHandle {
     vf_set_list(pointer, CURLOPT_HTTPHEADER, fields)
   }
 
-  /// Connects the callbacks. `context` must outlive the transfer.
+  /// Connects the callbacks; `context` must outlive the transfer.
   func setCallbacks(context: UnsafeMutableRawPointer) {
     vf_set_bytes_callback(pointer, CURLOPT_HEADERFUNCTION, transferDidReceiveHeader)
     vf_set_pointer(pointer, CURLOPT_HEADERDATA, context)

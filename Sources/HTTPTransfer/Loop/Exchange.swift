@@ -143,16 +143,14 @@ final class Exchange {
   private func requestFields() throws(FetchError) -> RequestFields {
     let settings = request.settings
     for field in settings.headers {
-      if let problem = RequestFields.problem(with: field) { throw FetchError(.usage, problem) }
+      if let problem = HeaderRule.problem(with: field) { throw FetchError(.usage, problem) }
     }
     let fields = RequestFields(
       for: url, settings: settings, secretsOrigin: request.secretsOrigin ?? request.url.origin,
       startCredentials: request.url.credentials, hopCredentials: url.credentials,
       cookies: cookies, ifRange: request.ifRange)
     let made = fields.fields + [HeaderField(name: "User-Agent", value: fields.userAgent)]
-    let isClean = made.allSatisfy { field in
-      field.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-    }
+    let isClean = made.allSatisfy { HeaderRule.isClean($0.value) }
     guard isClean else {
       throw FetchError(.usage, "control characters in a header, cookie, token or user name")
     }

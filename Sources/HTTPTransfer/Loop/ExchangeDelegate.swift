@@ -7,9 +7,10 @@ package struct ExchangeID: Sendable, Hashable {
   let number: UInt64
 }
 
-/// Hears of an exchange. All calls come on the transfer thread, in order, and must not block but for
-/// writing; they may come before `start` has returned the ID. The loop holds the delegate until
-/// `didFinish`.
+/// Hears of an exchange.
+///
+/// All calls come on the transfer thread, in order, and must not block but for writing; they may come
+/// before `start` has returned the ID. The loop holds the delegate until `didFinish`.
 package protocol ExchangeDelegate: AnyObject, Sendable {
   /// Once, before the first body byte of the final response; says where the body goes, or that it
   /// isn't wanted.

@@ -33,8 +33,9 @@ package final class TransferLoop: Sendable {
 
   deinit { inbox.close() }
 
-  /// Starts an exchange. Any thread; never waits.
+  /// Starts an exchange.
   ///
+  /// Any thread; never waits.
   /// Where no thread can be made, `didFinish` is called before this returns.
   package func start(
     _ request: HTTPRequest, delegate: any ExchangeDelegate
@@ -48,10 +49,14 @@ package final class TransferLoop: Sendable {
     return id
   }
 
-  /// Ends an exchange with `.cancelled`; one that has ended stays as it is. Any thread; never waits.
+  /// Ends an exchange with `.cancelled`; one that has ended stays as it is.
+  ///
+  /// Any thread; never waits.
   package func cancel(_ id: ExchangeID) { inbox.post(.cancel(id)) }
 
-  /// Changes the limit of a running exchange, in bytes a second; nil takes it away. Any thread.
+  /// Changes the limit of a running exchange, in bytes a second; nil takes it away.
+  ///
+  /// Any thread; never waits.
   package func setRateLimit(_ id: ExchangeID, _ bytesPerSecond: Int64?) {
     inbox.post(.limit(id, bytesPerSecond))
   }

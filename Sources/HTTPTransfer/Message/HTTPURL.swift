@@ -18,8 +18,9 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
 
 /// An http or https URL without its user information, which is kept apart.
 package struct HTTPURL: Sendable, Hashable {
-  /// The URL as libcurl writes it, without user information and fragment. Its query may hold
-  /// secrets: show `redacted`.
+  /// The URL as libcurl writes it, without user information and fragment.
+  ///
+  /// Its query may hold secrets: show `redacted`.
   package let text: String
   package let origin: Origin
   /// As sent, percent-encoded, with dot segments removed; at least "/".
@@ -128,7 +129,7 @@ package struct HTTPURL: Sendable, Hashable {
   }
 }
 
-/// The owner of a `CURLU`. Confined to whoever made it.
+/// The owner of a `CURLU`, confined to whoever made it.
 final class URLParser {
   let handle: OpaquePointer
 

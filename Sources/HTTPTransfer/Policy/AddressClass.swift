@@ -107,7 +107,7 @@ struct AddressPolicy: Sendable {
     self.allowPrivate = allowPrivate
   }
 
-  /// Whether a connection to `address` may be made, or used. Changes nothing.
+  /// Whether a connection to `address` may be made, or used; changes nothing.
   func permits(_ address: AddressClass) -> Bool {
     allowPrivate || address.isPublic || startedPublic != true
   }

@@ -189,7 +189,7 @@ package enum RangeCheck {
 
   private enum Match { case same, different, undecided }
 
-  /// Whether the response is of the recorded version. `undecided` asks for a comparison of bytes.
+  /// Whether the response is of the recorded version; `undecided` asks for a comparison of bytes.
   private static func compare(
     _ found: Validators, _ expected: RangeExpectation, total: Int64?
   ) -> Match {

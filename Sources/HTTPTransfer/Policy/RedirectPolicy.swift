@@ -7,8 +7,9 @@ enum RedirectPolicy {
   /// More redirects than this are not followed.
   static let limit = 10
 
-  /// Whether the status asks to go elsewhere. All of them are followed with GET, since nothing but
-  /// GET is ever sent.
+  /// Whether the status asks to go elsewhere.
+  ///
+  /// All of them are followed with GET, since nothing but GET is ever sent.
   static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
   /// Where to go on.

@@ -2,7 +2,36 @@
 // were given for: everything the person gave (headers, cookies, authorization, referrer) goes there
 // and nowhere else. Pure.
 
-import FetchCore
+package import FetchCore
+
+/// The rule for headers of the person's own.
+package enum HeaderRule {
+  /// Fields that the transfer itself answers for.
+  private static let reserved: Set<String> = [
+    "host", "range", "if-range", "accept-encoding", "te", "transfer-encoding", "content-length",
+    "connection", "proxy-connection", "keep-alive", "upgrade", "expect", "proxy-authorization",
+    "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "http2-settings",
+  ]
+
+  /// What is wrong with a header, in one line without its value; nil where it can be sent.
+  package static func problem(with field: HeaderField) -> String? {
+    if field.name.isEmpty || !field.name.utf8.allSatisfy(ASCII.isToken) {
+      return "\"\(field.name.prefix(32))\" is no header name"
+    }
+    if !isClean(field.value) {
+      return "the value of header \(field.name) has control characters"
+    }
+    if reserved.contains(URLText.lowercased(field.name)) {
+      return "header \(field.name) is set by the transfer itself"
+    }
+    return nil
+  }
+
+  /// Whether a value can stand in a field, and not in a place of its own making.
+  static func isClean(_ value: String) -> Bool {
+    value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+  }
+}
 
 /// The fields of one request beside those that libcurl makes.
 struct RequestFields: Sendable, Hashable {
@@ -11,27 +40,6 @@ struct RequestFields: Sendable, Hashable {
   private(set) var userAgent: String
   /// Whether a password or token is among them.
   private(set) var carriesCredentials = false
-
-  /// Fields that the transfer itself answers for.
-  static let reserved: Set<String> = [
-    "host", "range", "if-range", "accept-encoding", "te", "transfer-encoding", "content-length",
-    "connection", "proxy-connection", "keep-alive", "upgrade", "expect", "proxy-authorization",
-    "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "http2-settings",
-  ]
-
-  /// Finds what is wrong with a header of the person's own; nil where it can be sent.
-  package static func problem(with field: HeaderField) -> String? {
-    if field.name.isEmpty || !field.name.utf8.allSatisfy(ASCII.isToken) {
-      return "\"\(field.name.prefix(32))\" is no header name"
-    }
-    if !field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) {
-      return "the value of header \(field.name) has control characters"
-    }
-    if reserved.contains(URLText.lowercased(field.name)) {
-      return "header \(field.name) is set by the transfer itself"
-    }
-    return nil
-  }
 
   /// Makes the fields for a request to `url`.
   ///
@@ -108,7 +116,7 @@ struct RequestFields: Sendable, Hashable {
     fields.first { $0.name == "Cookie" }?.value ?? ""
   }
 
-  /// Whether a value must not be shown. All headers of the person's own count as secret.
+  /// Whether a value must not be shown: all headers of the person's own count as secret.
   static func hidesValue(_ name: String) -> Bool {
     !["user-agent", "range", "if-range", "accept"].contains(URLText.lowercased(name))
   }

@@ -59,6 +59,7 @@ struct EBMLStructure {
   private var clusters = 0
   private var hasUnknownSize = false
   private var seekTargets: Int64 = 0
+  private var steps = 0
 
   static func examine(
     _ reader: SourceReader, size: Int64
@@ -75,6 +76,8 @@ struct EBMLStructure {
   private mutating func walk() throws(FetchError) -> StructureVerdict {
     var position: Int64 = 0
     while position < size {
+      steps += 1
+      guard steps < StructureVerdict.longestWalk else { return .endlessWalk }
       guard let element = try window.element(at: position) else {
         if segments > 0, !hasUnknownSize {
           // Behind a whole Segment anything may have been appended.
@@ -117,6 +120,8 @@ struct EBMLStructure {
     if segment.end == nil { hasUnknownSize = true }
     var position = segment.payload
     while position < end {
+      steps += 1
+      guard steps < StructureVerdict.longestWalk else { return .endlessWalk }
       guard let element = try window.element(at: position) else {
         return try endOfSense(at: position)
       }

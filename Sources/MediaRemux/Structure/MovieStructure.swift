@@ -24,7 +24,7 @@ struct MovieStructure {
     _ reader: SourceReader, size: Int64
   ) throws(FetchError) -> StructureVerdict {
     var structure = MovieStructure(window: SourceWindow(reader, limit: size), size: size)
-    try structure.walk()
+    guard try structure.walk() else { return .endlessWalk }
     return try structure.verdict()
   }
 
@@ -35,20 +35,24 @@ struct MovieStructure {
 
   // MARK: Walking
 
-  private mutating func walk() throws(FetchError) {
+  /// Follows the boxes of the file; false where there is no end of them.
+  private mutating func walk() throws(FetchError) -> Bool {
     var position: Int64 = 0
-    while position < size {
+    var steps = 0
+    while position < size, steps < StructureVerdict.longestWalk {
       guard let box = try window.box(at: position, parentEnd: size), box.type.rawValue != 0 else {
         tail = position
-        return
+        return true
       }
       if box.end > size {
         overrun = box
-        return
+        return true
       }
       try take(box)
       position = box.end
+      steps += 1
     }
+    return position >= size
   }
 
   private mutating func take(_ box: BoxHeader) throws(FetchError) {

@@ -31,6 +31,12 @@ extension StructureVerdict {
     .damaged(FetchError(.damaged, text, reason: reason, recovery: recovery))
   }
 
+  /// How many boxes or elements a walk follows before it gives up: more than one fragment a frame
+  /// in a day, and a few seconds of work.
+  static let longestWalk = 1 << 24
+
+  static let endlessWalk = incomplete("damaged: more than \(longestWalk) boxes in a row")
+
   private static let recovery = "get a whole copy; this one is incomplete or damaged at its source"
 
   var isDamaged: Bool {

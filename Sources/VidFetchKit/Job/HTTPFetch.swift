@@ -349,9 +349,9 @@ final class HTTPFetch: ExchangeDelegate {
     case .giveUp(let error): return .failed(error)
     case .wait(let wait, let message):
       var error = failure.error
-      error.message += "; " + message
-      error.retryAfter = failure.response?.retryAfter?.wait(now: WallClock.seconds()).map {
-        Int($0)
+      if let asked = failure.response?.retryAfter?.wait(now: WallClock.seconds()) {
+        error.message += "; " + message
+        error.retryAfter = Int(asked)
       }
       return .paused(wait: wait, attempt: failures, error: error)
     }

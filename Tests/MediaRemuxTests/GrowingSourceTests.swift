@@ -1,0 +1,128 @@
+// A source that arrives while it is read: in order, tail first, of unknown size, cut, called off.
+
+import FetchCore
+import Foundation
+import Testing
+
+@testable import MediaRemux
+
+@Suite("Growing source")
+struct GrowingSourceTests {
+  static let sources = [
+    "plain.mp4", "moov_first.mp4", "late_audio.ts", "cover.mkv", "vp9_opus.webm",
+    "data_tracks.mov",
+  ]
+
+  @Test(
+    arguments: sources,
+    [Feeding.inOrder(3000), .inOrder(1 << 20), .onDemand(2000), .withoutTotal(5000)])
+  func givesTheSameOutputHoweverTheBytesCome(name: String, feeding: Feeding) throws {
+    let whole = try RemuxRun(fixture(name))
+    let grown = try RemuxRun(fixture(name), feeding: feeding)
+    #expect(grown.outcome != nil, "\(String(describing: grown.error))")
+    // The gap for the index is chosen by the total, so the layout may differ where it is unknown.
+    if case .withoutTotal = feeding {
+      #expect(grown.outcome?.ledger == whole.outcome?.ledger)
+      #expect(try pictureHash(grown.output) == pictureHash(whole.output))
+    } else {
+      #expect(try Data(contentsOf: grown.output) == Data(contentsOf: whole.output))
+    }
+  }
+
+  @Test func asksForTheIndexAtTheEndBeforeTheMedia() throws {
+    // The timecode fixture keeps its index first; make one that has it last.
+    let scratch = try Scratch()
+    let file = scratch.url.appendingPathComponent("last.mp4")
+    try run([
+      "ffmpeg", "-v", "error", "-i", fixture("moov_first.mp4").path, "-c", "copy", file.path,
+    ])
+    let run = try RemuxRun(file, feeding: .onDemand(4096))
+    #expect(run.outcome != nil)
+    let boxes = try Data(contentsOf: file)
+    let bytes = [UInt8](boxes)
+    let moov = try #require(bytes.boxes(in: 0..<bytes.count).first { $0.type == "moov" })
+    let firstTail = try #require(run.wants.firstIndex { $0 >= Int64(moov.range.lowerBound) })
+    let afterwards = run.wants.dropFirst(firstTail).filter { $0 < Int64(moov.range.lowerBound) }
+    #expect(!afterwards.isEmpty, "the media is read after the index")
+  }
+
+  @Test func writesWhileTheSourceStillGrows() throws {
+    // With the second half never announced, a transport stream's first half must have been written.
+    let inbox = Inbox()
+    let scratch = try Scratch()
+    let long = scratch.url.appendingPathComponent("long.ts")
+    try run([
+      "ffmpeg", "-v", "error", "-stream_loop", "60", "-i", fixture("late_audio.ts").path, "-c",
+      "copy", long.path,
+    ])
+    let source = open(long.path, O_RDONLY)
+    let sink = open(
+      scratch.url.appendingPathComponent("out").path, O_RDWR | O_CREAT | O_EXCL, 0o600)
+    defer {
+      close(source)
+      close(sink)
+    }
+    let session = try RemuxSession(
+      RemuxRequest(format: .mp4), source: source, sink: sink, onMessage: { inbox.put($0) })
+    session.send(.total(5_000_000))
+    if let half = ByteRange(0, 2_500_000) { session.send(.have(half)) }
+    while let message = inbox.take() {
+      guard case .want(let offset) = message else { continue }
+      #expect(offset == 2_500_000)
+      break
+    }
+    #expect(lseek(sink, 0, SEEK_END) > 1_500_000)
+    session.send(.cancel)
+    var last: RemuxMessage?
+    while let message = inbox.take() {
+      last = message
+      if case .failed = message { break }
+    }
+    guard case .failed(let error) = last else {
+      Issue.record("no failure after cancelling")
+      return
+    }
+    #expect(error.isCancellation)
+  }
+
+  @Test func recognisesAWebPageByItsFirstBytes() throws {
+    let scratch = try Scratch()
+    let page = scratch.url.appendingPathComponent("page.mp4")
+    var text = "<!DOCTYPE html><html><head><title>Sign in</title></head><body>"
+    text += String(repeating: "<p>please sign in</p>", count: 20_000)
+    try Data(text.utf8).write(to: page)
+    let run = try RemuxRun(page, feeding: .inOrder(8192))
+    #expect(run.error?.code == .notMedia)
+    #expect(run.error?.message.contains("web page") == true)
+    #expect(run.wants.allSatisfy { $0 < 16_384 }, "the rest of the page was waited for")
+  }
+
+  @Test(arguments: ["plain.mp4", "late_audio.ts", "cover.mkv"])
+  func cancelEndsAWaitAtAnyPlace(name: String) throws {
+    for part in [0, 20, 3000, 30_000] {
+      let scratch = try Scratch()
+      let inbox = Inbox()
+      let source = open(fixture(name).path, O_RDONLY)
+      let sink = open(
+        scratch.url.appendingPathComponent("out").path, O_RDWR | O_CREAT | O_EXCL, 0o600)
+      defer {
+        close(source)
+        close(sink)
+      }
+      let session = try RemuxSession(
+        RemuxRequest(format: .mp4), source: source, sink: sink, onMessage: { inbox.put($0) })
+      if let some = ByteRange(0, Int64(part)) { session.send(.have(some)) }
+      while let message = inbox.take() {
+        if case .want = message { session.send(.cancel) }
+        if case .failed(let error) = message {
+          #expect(error.isCancellation)
+          break
+        }
+        if case .finished = message {
+          Issue.record("finished with \(part) bytes")
+          break
+        }
+      }
+    }
+  }
+}
