@@ -206,7 +206,7 @@ def tests(tally):
     swift_tests(tally, "Unit tests", ["swift", "test", "--skip", "EndToEndTests"] + STRICT, env)
     swift_tests(tally, "End-to-end tests",
                 ["swift", "test", "--filter", "EndToEndTests"] + STRICT, env)
-    step(tally, "a package of its own uses the library", ["scripts/consumer-test"])
+    step(tally, "example package uses the library", ["scripts/example-test"])
 
 
 def cases(tally, folder):

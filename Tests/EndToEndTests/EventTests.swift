@@ -99,6 +99,40 @@ struct EventTests {
     #expect(fractions == fractions.sorted())
   }
 
+  /// python3-jsonschema is the judge, so that the schema is read as others read it.
+  @Test func everyEventKeepsToTheSchema() throws {
+    let server = try FaultServer()
+    var lines = ""
+    for (path, options) in [
+      ("~rate=140000/resume_a.mp4", [String]()), ("data_tracks.mov", ["--keep-source"]),
+      ("nothing.mp4", []), ("~status=503&retry_after=86400/plain.mp4", []),
+      ("~drop=60000&times=1/~norange=1/resume_a.mp4", []), ("vp9_opus.webm", ["-f", "mov"]),
+      ("~chunked=1/late_audio.ts", ["-u", "a:b"]), ("cut_mdat.mp4", []),
+    ] {
+      let run = try VidfetchRun()
+      let outcome = try run.run(
+        ["--progress", "json", "--json", "-d", "out"] + options + [server.url(path)])
+      lines += outcome.stderr + outcome.stdout
+    }
+    let run = try VidfetchRun()
+    try lines.write(toFile: run.file("lines"), atomically: false, encoding: .utf8)
+    let script = """
+      import json, sys, jsonschema
+      schema = json.load(open(sys.argv[1]))
+      judge = jsonschema.Draft202012Validator(schema)
+      judge.check_schema(schema)
+      for line in open(sys.argv[2]):
+          for error in judge.iter_errors(json.loads(line)):
+              print(line.strip(), error.message)
+      """
+    let complaints = try outputOfTool([
+      "/usr/bin/python3", "-c", script, "\(FixtureFile.packageRoot)/docs/json-events.schema.json",
+      run.file("lines"),
+    ])
+    #expect(complaints == "")
+    #expect(Set(try Event.all(in: lines).map(\.event)).count >= 6)
+  }
+
   @Test func informationGoesToStdout() throws {
     let run = try VidfetchRun()
     for words in [

@@ -37,7 +37,7 @@ struct PrivateAddressTests {
   }
 
   private static let toPrivate =
-    "'PUBLIC/~redirect=1&to=http:%2F%2F127.0.0.1:8080%2Fplain.mp4/a.mp4'"
+    "'PUBLIC/~to=http:%2F%2F127.0.0.1:8080%2Fplain.mp4/a.mp4'"
 
   @Test func aPublicStartMayNotLeadToAPrivateAddress() throws {
     let run = try VidfetchRun()

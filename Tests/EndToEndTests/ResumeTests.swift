@@ -8,11 +8,14 @@ import Testing
 
 @Suite("Resume")
 struct ResumeTests {
-  /// Kills a run once its part holds some data, and returns the part's name.
+  /// Kills a run once its part holds some data and its record says so.
   private func killedRun(_ run: VidfetchRun, _ arguments: [String]) throws {
     let process = try run.start(arguments)
     try waitUntil("the part to grow") {
-      VidfetchRun.parts(in: run.work).contains { allocated(run.file($0)) >= 32768 }
+      VidfetchRun.parts(in: run.work).contains { part in
+        let record = String(decoding: fileBytes(run.file("\(part).json")), as: UTF8.self)
+        return allocated(run.file(part)) >= 16384 && record.contains("\"ranges\":[[0,")
+      }
     }
     process.signal(SIGKILL)
     #expect(try process.wait().status == .signalled(SIGKILL))

@@ -71,7 +71,7 @@ struct TerminalTests {
       environment: run.environment)
     #expect(try terminal.waitForEnd() == 20)
     let screen = try terminal.screen()
-    #expect(screen.contains { $0.contains("nothing.mp4") && $0.contains("error") }, "\(screen)")
+    #expect(screen.contains { $0.contains("nothing.mp4") && $0.contains("404") }, "\(screen)")
   }
 
   @Test(arguments: [

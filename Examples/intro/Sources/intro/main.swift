@@ -1,10 +1,16 @@
-// The library's sample, as the README prints it, in a package that only depends on VidFetchKit. It
-// prints what a test looks at: every progress value, the path or the error, and the end.
+// Downloads a video with VidFetchKit and says how it goes:
+//
+//     swift run intro URL            `cancel` behind it cancels at once
+//
+// The tests run this program too, so that what the README shows compiles and works.
 
 import Foundation
 import VidFetchKit
 
-guard let url = URL(string: CommandLine.arguments[1]) else { exit(2) }
+guard CommandLine.arguments.count > 1, let url = URL(string: CommandLine.arguments[1]) else {
+  print("usage: intro URL [cancel]")
+  exit(2)
+}
 let cancelsAtOnce = CommandLine.arguments.contains("cancel")
 
 let downloader = VideoDownloader(video: url, with: "intro", for: .mp4)
