@@ -4,7 +4,6 @@
 
 package import FetchCore
 import Glibc
-import Synchronization
 
 /// Takes the process's signals from before the first thread until the end.
 package final class SignalWatcher: Sendable {
@@ -22,7 +21,8 @@ package final class SignalWatcher: Sendable {
   private let inbox: EventInbox
   private let terminal: Terminal
   private let endings: [Int32]
-  private let state = Mutex(State())
+  /// A Monitor rather than a Mutex, whose inlined futex ThreadSanitizer can't see on Linux.
+  private let state = Monitor(State())
 
   /// Blocks the signals in this thread and those that it makes.
   ///

@@ -132,10 +132,10 @@ final class Reporter {
   }
 
   /// Says why a result could not be written.
-  func complain(_ error: SystemError) {
+  func complain(_ error: SystemError, fileIsInPlace: Bool) {
     guard style.progress != .json else { return }
-    terminal.writeLine(
-      text.failure("standard output: \(error.text); the file is in place all the same"))
+    let comfort = fileIsInPlace ? "; the file is in place all the same" : ""
+    terminal.writeLine(text.failure("standard output: \(error.text)\(comfort)"))
   }
 
   // MARK: Drawing
