@@ -21,8 +21,7 @@ package final class SignalWatcher: Sendable {
   private let inbox: EventInbox
   private let terminal: Terminal
   private let endings: [Int32]
-  /// A Monitor rather than a Mutex, whose inlined futex ThreadSanitizer can't see on Linux.
-  private let state = Monitor(State())
+  private let state = Locked(State())
 
   /// Blocks the signals in this thread and those that it makes.
   ///
