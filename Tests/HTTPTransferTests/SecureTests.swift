@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
   .enabled(
-    if: !Namespace.isInside && SecureServer.shared.isAvailable, "needs nginx and openssl"))
+    if: !Inside.isAnywhere && SecureServer.shared.isAvailable, "needs nginx and openssl"))
 struct SecureTests {
   let server = SecureServer.shared
   let data = Root.shared.data
