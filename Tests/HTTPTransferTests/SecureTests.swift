@@ -54,6 +54,21 @@ struct SecureTests {
     }
   }
 
+  @Test func aLimitedStreamDoesNotHoldUpItsConnection() async throws {
+    let loop = TransferLoop()
+    _ = await fetch(try request("/small.txt"), loop: loop)
+    var slow = try request("/data.bin")
+    slow.settings.rateLimit = 200_000
+    let limited = Recorder()
+    _ = loop.start(slow, delegate: limited)
+    let (free, outcome) = await fetch(try request("/data.bin"), loop: loop)
+    #expect(outcome.completed != nil)
+    #expect(free.sink.bytes == data)
+    #expect(limited.outcomes.isEmpty)
+    #expect(await limited.outcome().completed?.bytes == 300_000)
+    #expect(limited.sink.bytes == data)
+  }
+
   @Test func aStreamWithoutLengthEndsByItself() async throws {
     let (recorder, outcome) = await fetch(try request("/fault/~chunked=1/data.bin"))
     #expect(outcome.completed?.response.framing == .http2)

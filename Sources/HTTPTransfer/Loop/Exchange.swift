@@ -38,6 +38,7 @@ final class Exchange {
   private let delegate: any ExchangeDelegate
   private let environment: TransferEnvironment
   private let classify: @Sendable (String) -> AddressClass?
+  private let limiter: RateLimiter
 
   // Over all hops.
   private var url: HTTPURL
@@ -58,6 +59,8 @@ final class Exchange {
   private var ending: Ending?
   private var body = Body.none
 
+  /// Until when the rate limit lets nothing more in; set while libcurl holds bytes back, or will.
+  private var pausedUntil: Int64?
   /// When the last byte came, in nanoseconds; nil while there is no connection.
   private var lastProgress: Int64?
   /// When the request was about to be sent.
@@ -72,6 +75,7 @@ final class Exchange {
     self.delegate = delegate
     self.environment = environment
     self.classify = classify
+    limiter = request.limiter ?? RateLimiter(request.settings.rateLimit)
     url = request.url
     cookies = request.cookies
     addresses = AddressPolicy(
@@ -92,6 +96,7 @@ final class Exchange {
     ending = nil
     body = .none
     lastProgress = nil
+    pausedUntil = nil
     do {
       let fields = try requestFields()
       guard visited.insert(url.text + "\n" + fields.cookieText).inserted else {
@@ -121,7 +126,8 @@ final class Exchange {
     let easy = try EasyHandle()
     try easy.apply(TransferOptions.fixed)
     try easy.apply(
-      TransferOptions.specific(to: request, fields: fields, proxy: proxy, trust: trust))
+      TransferOptions.specific(
+        to: request, fields: fields, proxy: proxy, trust: trust, rate: limiter.rate))
     easy.setURL(try url.makeParser())
     try easy.setFields(fields.fields)
     // SAFETY: see TransferCallbacks: the loop keeps this object until the handle is gone.
@@ -159,7 +165,11 @@ final class Exchange {
   /// Lets go of the handle, which must be off the multi handle.
   func releaseHandle() { easy = nil }
 
-  func setRateLimit(_ bytesPerSecond: Int64?) { easy?.setRateLimit(bytesPerSecond) }
+  func setRateLimit(_ bytesPerSecond: Int64?) {
+    limiter.setRate(bytesPerSecond)
+    // What waits for the old limit shall not wait any longer.
+    if pausedUntil != nil { pausedUntil = 0 }
+  }
 
   // MARK: - Addresses
 
@@ -308,23 +318,31 @@ final class Exchange {
         maxFileSize: request.settings.maxFileSize))
   }
 
-  /// Takes some of the body; false ends the transfer.
-  func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  /// What a body callback answers.
+  enum Reception { case taken, paused, ended }
+
+  /// Takes some of the body.
+  func takeBody(_ bytes: UnsafeRawBufferPointer) -> Reception {
     let now = Monotonic.now
     lastProgress = now
     switch body {
     case .none:
-      return false
+      return .ended
     case .drained(let count):
       body = .drained(count + bytes.count)
-      return count + bytes.count <= Self.drainLimit
+      return count + bytes.count <= Self.drainLimit ? .taken : .ended
     case .written(let writer):
+      // libcurl keeps the bytes and brings them again.
+      if let pausedUntil, now < pausedUntil { return .paused }
+      pausedUntil = nil
+      let wait = limiter.take(bytes.count, now: now)
+      if wait > 0 { pausedUntil = now + wait }
       switch writer.take(bytes, now: now) {
-      case .more: return true
+      case .more: return .taken
       case .limitReached: ending = .limit
       case .failed(let kind, let error): ending = .failure(kind, error)
       }
-      return false
+      return .ended
     }
   }
 
@@ -359,6 +377,14 @@ final class Exchange {
       flush()
       if case .failure(let kind, let error) = ending { return failure(kind, error) }
     }
+    if let pausedUntil {
+      guard now >= pausedUntil else { return nil }
+      // The silence so far was our own.
+      self.pausedUntil = nil
+      lastProgress = now
+      easy?.resume()
+      return nil
+    }
     let patience = Monotonic.nanoseconds(request.settings.stallTimeout)
     guard let lastProgress else { return nil }
     let isSilent = roundStart - lastProgress > patience
@@ -378,7 +404,9 @@ final class Exchange {
   var nextTick: Int64? {
     var times: [Int64] = []
     if let since = writer?.waitingSince { times.append(since + Self.flushDelay) }
-    if let lastProgress {
+    if let pausedUntil {
+      times.append(pausedUntil)
+    } else if let lastProgress {
       times.append(lastProgress + Monotonic.nanoseconds(request.settings.stallTimeout) + 1_000_000)
     }
     return times.min()
