@@ -4,7 +4,6 @@
 import CCurl
 import FetchCore
 import Glibc
-import Synchronization
 
 /// Runs exchanges.
 ///
@@ -106,7 +105,7 @@ final class TransferInbox: @unchecked Sendable {
     var lastID: UInt64 = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Monitor(State())
   let multi: UnsafeMutableRawPointer?
 
   init(_ multi: UnsafeMutableRawPointer?) { self.multi = multi }
