@@ -133,7 +133,7 @@ private func configuration(
     events { worker_connections 512; }
     http {
       types { video/mp4 mp4; video/mp2t ts; video/quicktime mov; video/x-matroska mkv; }
-      log_format seen "$server_protocol\t$request_method\t$request_uri\t$status\t$body_bytes_sent\t$http_range\t$http_if_range\t$http_authorization\t$http_user_agent\t$server_port";
+      log_format seen escape=none "$server_protocol\t$request_method\t$request_uri\t$status\t$body_bytes_sent\t$http_range\t$http_if_range\t$http_authorization\t$http_user_agent\t$server_port";
       access_log \(folder)/access.log seen;
       client_body_temp_path \(folder)/tmp/body;
       proxy_temp_path \(folder)/tmp/proxy;
