@@ -47,7 +47,9 @@ let package = Package(
     .executableTarget(
       name: "vidfetch", dependencies: ["FetchCLI"], swiftSettings: pointerFreeSettings),
 
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
+    .target(
+      name: "TestSupport", dependencies: ["FetchCore"], path: "Tests/TestSupport",
+      swiftSettings: swiftSettings),
     .testTarget(
       name: "FetchCoreTests", dependencies: ["FetchCore"], swiftSettings: swiftSettings),
     .testTarget(
@@ -70,7 +72,8 @@ let package = Package(
       exclude: ["Snapshots"],
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["TestSupport"], swiftSettings: swiftSettings),
+      name: "EndToEndTests", dependencies: ["TestSupport", "FetchCore"],
+      swiftSettings: swiftSettings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -33,6 +33,7 @@ static const int cff_error_invalid_argument = AVERROR(EINVAL);
 static const int cff_error_again = AVERROR(EAGAIN);
 static const int cff_error_no_space = AVERROR(ENOSPC);
 static const int cff_error_invalid_data = AVERROR_INVALIDDATA;
+static const int cff_error_patch_welcome = AVERROR_PATCHWELCOME;
 static const int cff_error_demuxer_not_found = AVERROR_DEMUXER_NOT_FOUND;
 
 static const int64_t cff_no_timestamp = AV_NOPTS_VALUE;

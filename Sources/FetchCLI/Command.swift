@@ -116,7 +116,7 @@ package struct Command {
       outcomes.append(result.code)
       summary.count(result)
       if let trouble {
-        reporter.complain(trouble)
+        reporter.complain(trouble, fileIsInPlace: result.code == .ok)
         outcomes.append(.localIO)
       }
       if endedBy != nil { break }
@@ -126,7 +126,7 @@ package struct Command {
     if count > 1 {
       summary.seconds = seconds(clock.now - began)
       if let trouble = reporter.end(summary, exit: status) {
-        reporter.complain(trouble)
+        reporter.complain(trouble, fileIsInPlace: false)
         if endedBy == nil { status = ExitStatus.combined(outcomes + [.localIO]) }
       }
     }

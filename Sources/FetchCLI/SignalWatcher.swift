@@ -4,12 +4,14 @@
 
 package import FetchCore
 import Glibc
-import Synchronization
 
 /// Takes the process's signals from before the first thread until the end.
 package final class SignalWatcher: Sendable {
   /// How long the running job has to stop.
   private static let grace = Duration.milliseconds(900)
+  /// Two signals that are less than this apart are one: timeout(1) signals its child and then its
+  /// group, and a wrapper may forward what the terminal has sent to all.
+  private static let echo = Duration.milliseconds(100)
 
   private struct State {
     var cancel: (@Sendable () -> Void)?
@@ -19,7 +21,7 @@ package final class SignalWatcher: Sendable {
   private let inbox: EventInbox
   private let terminal: Terminal
   private let endings: [Int32]
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Blocks the signals in this thread and those that it makes.
   ///
@@ -71,6 +73,8 @@ package final class SignalWatcher: Sendable {
 
   /// Asks for the end, and sees to it if nobody else does.
   private func interrupt(by signal: Int32) -> Never {
+    let began = ContinuousClock.now
+    let deadline = began + Self.grace
     let cancel = state.withLock { state in
       state.isInterrupted = true
       return state.cancel
@@ -78,14 +82,13 @@ package final class SignalWatcher: Sendable {
     inbox.post(.interrupted(by: signal))
     cancel?()
     var set = watchedSet
-    let deadline = ContinuousClock.now + Self.grace
     while true {
       let left = max(deadline - ContinuousClock.now, .zero).components
       var time = timespec(
         tv_sec: Int(left.seconds), tv_nsec: Int(left.attoseconds / 1_000_000_000))
       let next = sigtimedwait(&set, nil, &time)
       if next < 0, errno == EINTR { continue }
-      if next >= 0, !endings.contains(next) { continue }
+      if next >= 0, !endings.contains(next) || ContinuousClock.now - began < Self.echo { continue }
       terminal.abandonBar()
       ProcessEnding.signal(next < 0 ? signal : next).end()
     }

@@ -12,7 +12,7 @@ package final class CancellationFlag: Sendable {
   }
 
   private let raised = Atomic<Bool>(false)
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   package init() {}
 

@@ -11,7 +11,9 @@ struct AVError: Error, Hashable {
   static let endOfFile = AVError(code: cff_error_eof)
   static let exit = AVError(code: cff_error_exit)
 
-  /// libavutil's words, such as "Invalid data found when processing input". Wraps `av_strerror`.
+  /// libavutil's words, such as "Invalid data found when processing input".
+  ///
+  /// Wraps `av_strerror`.
   var text: String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
       guard let base = buffer.baseAddress, av_strerror(code, base, buffer.count) == 0 else {
@@ -36,16 +38,30 @@ extension AVError {
     switch (code, stage) {
     case (cff_error_exit, _):
       return .cancelled
+    case (cff_error_no_memory, .writing):
+      return FetchError(
+        .internal, "out of memory in the remux", reason: reason, recovery: "run fewer jobs at once")
     case (cff_error_no_memory, _):
-      return FetchError(.internal, "out of memory in the remux", reason: reason)
+      // What libav asks memory for, a source has announced.
+      return FetchError(
+        .damaged, "the source announces more than memory can hold", reason: reason,
+        recovery: "fetch the file again, or from another source")
     case (cff_error_demuxer_not_found, _), (cff_error_invalid_argument, .opening):
       return .unknownContainer(reason: reason)
-    case (_, .opening), (_, .reading):
+    case (cff_error_invalid_data, .opening) where evidence?.contains("moov atom not found") == true:
+      return FetchError(
+        .damaged, "the index (moov) is missing: the file is incomplete at its source",
+        reason: reason, recovery: "fetch the file again, or from another source")
+    case (_, .opening), (_, .reading), (cff_error_invalid_data, .writing),
+      (cff_error_patch_welcome, .writing):
+      // The muxer looks into packets where it has to rewrite their framing.
       return FetchError(
         .damaged, "the media is damaged or cut", reason: reason,
         recovery: "fetch the file again, or from another source")
     case (_, .writing):
-      return FetchError(.internal, "the output could not be written", reason: reason)
+      return FetchError(
+        .internal, "the output could not be written", reason: reason,
+        recovery: "keep the source and report it as a bug")
     }
   }
 }

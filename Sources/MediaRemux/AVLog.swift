@@ -8,7 +8,9 @@ import Glibc
 ///
 /// Belongs to the thread that installed it.
 final class AVLog {
-  /// Lines of a demuxer itself: evidence about the source. Bounded; the first ones are kept.
+  /// Lines of a demuxer itself: evidence about the source.
+  ///
+  /// Bounded; the first ones are kept.
   private(set) var demuxerErrors: [String] = []
   /// The last ERROR line of any part.
   private(set) var lastError: String?
@@ -18,7 +20,7 @@ final class AVLog {
   static func collecting<Result, Failure: Error>(
     into log: AVLog, _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    _ = logCallbackIsSet
+    _ = processIsPrepared
     // SAFETY: the pointer is read by the callback on this thread only, and removed before `log`
     // can go, which `withExtendedLifetime` holds until then.
     let previous = pthread_getspecific(logKey)
@@ -44,9 +46,11 @@ private let logKey: pthread_key_t = {
   return key
 }()
 
-/// libav has one callback per process; it is set once, before the first context is opened.
-private let logCallbackIsSet: Bool = {
+/// What libav has once per process, set before the first context is opened: the log callback, and the
+/// most that one allocation may take (an index of millions of packets needs less).
+private let processIsPrepared: Bool = {
   av_log_set_callback(takeLogLine)
+  av_max_alloc(512 << 20)
   return true
 }()
 

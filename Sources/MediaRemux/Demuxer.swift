@@ -5,7 +5,9 @@ import CFFmpeg
 import FetchCore
 
 /// The containers that may be recognised: those that are carried, and those that are refused by
-/// name. Never one that names other resources (hls, dash, concat, image sequences).
+/// name.
+///
+/// Never one that names other resources (hls, dash, concat, image sequences).
 private let containerWhitelist = [
   "mov", "mp4", "m4a", "3gp", "3g2", "mj2", "matroska", "webm", "mpegts", "flv", "live_flv", "kux",
   "avi", "mpeg", "mpegvideo", "m4v", "h264", "hevc", "ogg", "asf", "aac", "mp3", "mp2", "ac3",
@@ -14,6 +16,7 @@ private let containerWhitelist = [
 ].joined(separator: ",")
 
 /// The decoders that probing may open, for what no header says (dimensions, sample rate, delay).
+///
 /// A stream whose decoder is missing here can still be copied.
 private let decoderWhitelist = [
   "h264", "hevc", "aac", "mp3float", "mp2float", "mp1float", "ac3", "eac3", "opus", "vorbis",
@@ -96,7 +99,9 @@ final class Demuxer {
     }
   }
 
-  /// Closes the source. Idempotent.
+  /// Closes the source.
+  ///
+  /// Idempotent.
   func close() {
     // The custom pb is left alone by libavformat.
     avformat_close_input(&context)
@@ -111,7 +116,9 @@ final class Demuxer {
     case end
   }
 
-  /// Reads the next packet into `packet`, which must be clear. Wraps `av_read_frame`.
+  /// Reads the next packet into `packet`, which must be clear.
+  ///
+  /// Wraps `av_read_frame`.
   func read(into packet: Packet, log: AVLog) throws(FetchError) -> Step {
     let result = av_read_frame(context, packet.pointer)
     if result >= 0 { return .packet }
@@ -126,7 +133,9 @@ final class Demuxer {
     throw AVError(code: result).fetchError(.reading, evidence: log.lastError)
   }
 
-  /// The streams, in the source's order. Valid while the demuxer is open.
+  /// The streams, in the source's order.
+  ///
+  /// Valid while the demuxer is open.
   var streams: [UnsafeMutablePointer<AVStream>] {
     guard let context, let list = context.pointee.streams else { return [] }
     return (0..<Int(context.pointee.nb_streams)).compactMap { list[$0] }

@@ -28,7 +28,9 @@ final class Muxer {
 
   deinit { close() }
 
-  /// Frees the output context; an output without its trailer is no file. Idempotent.
+  /// Frees the output context; an output without its trailer is no file.
+  ///
+  /// Idempotent.
   func close() {
     guard let open = context else { return }
     open.pointee.pb = nil
@@ -147,7 +149,9 @@ final class Muxer {
     }
   }
 
-  /// Writes the header. Wraps `avformat_write_header`.
+  /// Writes the header.
+  ///
+  /// Wraps `avformat_write_header`.
   ///
   /// - Parameter gap: bytes to leave free for the index; 0 for none.
   func writeHeader(gap: Int64, log: AVLog) throws(FetchError) {
@@ -180,7 +184,9 @@ final class Muxer {
     context?.pointee.streams[index]?.pointee.time_base ?? AVRational(num: 1, den: 1)
   }
 
-  /// Writes a packet whose stamps are in the output's time base. Wraps `av_write_frame`.
+  /// Writes a packet whose stamps are in the output's time base.
+  ///
+  /// Wraps `av_write_frame`.
   @inline(__always)
   func write(_ packet: Packet, log: AVLog) throws(FetchError) {
     let result = av_write_frame(context, packet.pointer)

@@ -41,6 +41,7 @@ struct OutputCheck {
       }
       defer { output.close() }
       if let line = log.demuxerErrors.first { throw Self.mismatch(line) }
+      for warning in Self.lostMetadata(source, output) { onMessage(.warning(warning)) }
       let streams = output.streams.filter {
         $0.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
       }
@@ -56,6 +57,24 @@ struct OutputCheck {
         }
       }
     }
+  }
+
+  /// What says something of the container or of the tool, not of the film.
+  private static let technicalKeys: Set<String> = [
+    "major_brand", "minor_version", "compatible_brands", "encoder", "duration", "handler_name",
+    "vendor_id", "language", "timecode", "creation_time", "filename", "mimetype",
+  ]
+
+  /// The keys of the whole file's metadata that the output doesn't give back.
+  private static func lostMetadata(_ source: Demuxer, _ output: Demuxer) -> [FetchWarning] {
+    let kept = Set(Metadata(output.formatContext?.pointee.metadata).keys.map { $0.lowercased() })
+    let lost = Metadata(source.formatContext?.pointee.metadata).keys.filter { key in
+      let name = key.lowercased()
+      return !kept.contains(name) && !technicalKeys.contains(name) && !name.hasPrefix("_statistics")
+    }
+    guard !lost.isEmpty else { return [] }
+    let names = lost.sorted().prefix(12).joined(separator: ", ")
+    return [FetchWarning(.propertyLost, "metadata lost: \(names)")]
   }
 
   /// What hung on the source's stream and is not found on the output's.

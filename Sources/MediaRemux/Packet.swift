@@ -20,7 +20,9 @@ final class Packet {
     av_packet_free(&owned)
   }
 
-  /// Lets the payload go. Wraps `av_packet_unref`.
+  /// Lets the payload go.
+  ///
+  /// Wraps `av_packet_unref`.
   @inline(__always)
   func clear() { av_packet_unref(pointer) }
 

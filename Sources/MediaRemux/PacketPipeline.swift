@@ -16,7 +16,12 @@ struct PacketPipeline {
     let to: AVRational
     /// The start of the presentation in the source's time base: taken off every stamp.
     let shift: Int64
-    var repair = TimestampRepair()
+    var repair: TimestampRepair
+    /// Whether a packet's length in samples is asked of libavcodec: the source's clock is coarser.
+    let isCoarse: Bool
+    let parameters: UnsafeMutablePointer<AVCodecParameters>
+    /// Parameter sets found in the first packets, where the configuration has none.
+    var parameterSets: [UInt8: [[UInt8]]] = [:]
     var line = LedgerLine()
     /// Samples of a stream whose index lists all of them; nil elsewhere.
     let declared: Int64?
@@ -39,6 +44,8 @@ struct PacketPipeline {
   private var tracks: [Track]
   private var strayPackets: [Int64]
 
+  /// nil where the container's clock can't jump.
+  private var jumps: JumpRepair?
   private(set) var sourcePosition: Int64 = 0
   private(set) var packets: Int64 = 0
   private(set) var warnings: [FetchWarning] = []
@@ -76,22 +83,30 @@ struct PacketPipeline {
       try muxer.copyFileProperties(of: context, start: start.value, startBase: start.base)
     }
     try muxer.writeHeader(gap: gap, log: log)
+    if demuxer.mayJump { jumps = JumpRepair(streams: outputs.count) }
     for (entry, made) in outputs {
       let index = entry.description.index
       let from = streams[index].pointee.time_base
       trackOf[index] = tracks.count
+      let to = muxer.timeBase(of: made)
+      let isCoarse =
+        entry.description.kind == .audio && av_cmp_q(from, to) > 0
+        && !entry.description.codec.hasPrefix("pcm_")
+      let tick = isCoarse ? av_rescale_q(1, from, to) : 0
       let listed = Int64(avformat_index_get_entries_count(streams[index]))
       tracks.append(
         Track(
           source: index, output: Int32(made), entry: entry, from: from,
-          to: muxer.timeBase(of: made),
+          to: to,
           shift: entry.description.isAttachedPicture
             ? 0 : av_rescale_q(start.value, start.base, from),
+          repair: TimestampRepair(slack: tick), isCoarse: isCoarse,
+          parameters: streams[index].pointee.codecpar,
           declared: streams[index].pointee.nb_frames > 0 && !sourceIndex.isFragmented
             ? listed : nil,
           sourceTrack: sourceIndex.tracks.first { $0.id == Int(streams[index].pointee.id) },
           padding: Self.padding(
-            of: streams[index], sourceFormat: demuxer.formatName, to: muxer.timeBase(of: made))))
+            of: streams[index], sourceFormat: demuxer.formatName, to: to)))
     }
   }
 
@@ -175,10 +190,25 @@ struct PacketPipeline {
       strayPackets[stream] += 1
       return
     }
+    if jumps != nil { closeJump(before: packet, at) }
     try tracks.withUnsafeMutableBufferPointer { buffer throws(FetchError) in
       try Self.write(packet, on: &buffer[at], muxer: muxer, log: log)
     }
     packets += 1
+  }
+
+  private mutating func closeJump(before packet: Packet, _ at: Int) {
+    let microseconds = AVRational(num: 1, den: Int32(cff_time_base))
+    let base = tracks[at].from
+    guard tracks[at].entry.description.kind.isMedia, let dts = packet.dts ?? packet.pts,
+      let offset = jumps?.offset(
+        stream: at, dts: av_rescale_q(dts, base, microseconds),
+        duration: av_rescale_q(packet.duration, base, microseconds)),
+      offset != 0
+    else { return }
+    let ticks = av_rescale_q(offset, microseconds, base)
+    if let pts = packet.pts { packet.pointer.pointee.pts = pts + ticks }
+    if let dts = packet.dts { packet.pointer.pointee.dts = dts + ticks }
   }
 
   @inline(__always)
@@ -191,7 +221,18 @@ struct PacketPipeline {
     if isCorrupt { track.corruptPackets += 1 }
     track.endsCorrupt = isCorrupt
     var duration = av_rescale_q(packet.duration, track.from, track.to)
+    if track.isCoarse {
+      let samples = av_get_audio_frame_duration2(track.parameters, size)
+      if samples > 0 {
+        let rate = AVRational(num: 1, den: max(track.parameters.pointee.sample_rate, 1))
+        duration = av_rescale_q(Int64(samples), rate, track.to)
+      }
+    }
     if duration <= 0 { duration = track.lastDelta }
+    if packet.pointer.pointee.side_data_elems > 0 { try refuseNewParameters(packet, track) }
+    if track.entry.description.lacksParameterSets, track.line.packets < 32 {
+      takeParameterSets(packet, &track)
+    }
     let last = track.repair.lastDTS
     var stamps = track.repair.next(
       pts: packet.pts.map { av_rescale_q($0 - track.shift, track.from, track.to) },
@@ -216,6 +257,41 @@ struct PacketPipeline {
     track.line.add(
       bytes: size, stamps: stamps, duration: duration,
       isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hiddenStart)
+  }
+
+  /// Parameters that change within a stream need a second sample entry, which the muxer can't write.
+  private static func refuseNewParameters(
+    _ packet: Packet, _ track: Track
+  ) throws(FetchError) {
+    var size = 0
+    guard
+      let data = av_packet_get_side_data(packet.pointer, AV_PKT_DATA_NEW_EXTRADATA, &size),
+      size > 0, track.parameters.pointee.extradata_size > 0
+    else { return }
+    let known = UnsafeRawBufferPointer(
+      start: track.parameters.pointee.extradata, count: Int(track.parameters.pointee.extradata_size)
+    )
+    if known.elementsEqual(UnsafeRawBufferPointer(start: data, count: size)) { return }
+    throw FetchError(
+      .cannotPassthrough,
+      "the parameters of stream \(track.source) (\(track.entry.description.codecName)) change in"
+        + " the middle, which cannot be carried unchanged",
+      recovery: "keep the source")
+  }
+
+  private static func takeParameterSets(_ packet: Packet, _ track: inout Track) {
+    let parameters = track.parameters.pointee
+    guard let extradata = parameters.extradata, parameters.extradata_size >= 23, extradata[0] == 1,
+      let data = packet.pointer.pointee.data
+    else { return }
+    let units = HEVCParameterSets.find(
+      in: UnsafeRawBufferPointer(start: data, count: Int(packet.size)),
+      lengthSize: Int(extradata[21] & 3) + 1)
+    for (kind, sets) in units {
+      for set in sets where track.parameterSets[kind]?.contains(set) != true {
+        track.parameterSets[kind, default: []].append(set)
+      }
+    }
   }
 
   /// A stream that shows up after the header can't be added any more.
@@ -245,6 +321,13 @@ struct PacketPipeline {
         .damaged, "the media is damaged or cut", reason: line,
         recovery: "fetch the file again, or from another source")
     }
+    try refuseUnknownParameters()
+    if let jumps, jumps.jumps > 0 {
+      warnings.append(
+        FetchWarning(
+          .timestampsRepaired,
+          "the source's clock jumps \(jumps.jumps) times; the jumps were closed"))
+    }
     for track in media {
       let index = track.source
       try judgeCorruption(of: track)
@@ -262,6 +345,13 @@ struct PacketPipeline {
             .streamDropped, stream: index,
             "empty \(name) (\(track.entry.description.codecName)) dropped: it holds no packets"))
       }
+      if track.entry.sampleEntry == "hev1", filledConfiguration(of: track) == nil {
+        warnings.append(
+          FetchWarning(
+            .compatibility, stream: index,
+            "stream \(index) stays hev1, which Apple players may refuse:"
+              + " its parameter sets stand in the stream only"))
+      }
       if track.repair.movedPresentations + track.repair.inventedTimestamps > 0 {
         warnings.append(
           FetchWarning(
@@ -269,6 +359,22 @@ struct PacketPipeline {
             "\(track.repair.movedPresentations + track.repair.inventedTimestamps) timestamps of"
               + " stream \(index) were missing or not rising and had to be set"))
       }
+    }
+  }
+
+  /// A sound or picture that was taken for empty, and then had packets after all.
+  private func refuseUnknownParameters() throws(FetchError) {
+    let streams = demuxer.streams
+    for index in strayPackets.indices where strayPackets[index] > 0 {
+      let kind = streams[index].pointee.codecpar.pointee.codec_type
+      guard kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO,
+        streams[index].pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+      else { continue }
+      throw FetchError(
+        .cannotPassthrough,
+        "stream \(index) has \(strayPackets[index]) packets, but its parameters (size, rate) are"
+          + " not to be found",
+        recovery: "keep the source")
     }
   }
 
@@ -327,11 +433,26 @@ struct PacketPipeline {
         amendment.presentation = presentation(of: track, origin: origin)
       }
       if track.entry.sampleEntry == "dvh1" { amendment.sampleEntry = "dvh1" }
+      if let configuration = filledConfiguration(of: track) {
+        amendment.sampleEntry = "hvc1"
+        amendment.replacedBoxes = [configuration]
+      }
       if track.entry.description.kind == .video, let source = track.sourceTrack {
         amendment.entryBoxes = TrackAmendment.carriedBoxes.compactMap { source.entryBoxes[$0] }
       }
       return amendment
     }
+  }
+
+  /// The HEVC configuration with the parameter sets that only the stream had.
+  private func filledConfiguration(of track: Track) -> [UInt8]? {
+    let parameters = track.parameters.pointee
+    guard track.entry.description.lacksParameterSets, let extradata = parameters.extradata else {
+      return nil
+    }
+    let payload = Array(
+      UnsafeBufferPointer(start: extradata, count: Int(parameters.extradata_size)))
+    return HEVCParameterSets.configuration(from: payload, units: track.parameterSets)
   }
 
   /// - Parameter origin: the earliest presentation of all; it becomes zero.

@@ -99,7 +99,10 @@ struct Remux {
     muxer.close()
 
     var size = output.size
-    if let gapRange { size = try IndexFirst.finish(sink: sink, gap: gapRange) }
+    if let gapRange {
+      size = try IndexFirst.finish(
+        sink: sink, gap: gapRange, cancellation: availability.cancellation)
+    }
     for (index, reason) in pipeline.emptyStreams {
       guard let at = report.streams.firstIndex(where: { $0.index == index }) else { continue }
       report.streams[at].action = .dropped
@@ -193,15 +196,15 @@ struct Remux {
       let length = Int64(clamping: short == 1 ? header.integer(8, 8) : short)
       if header.fourCharacters(4) == "moov" {
         let moov = try output.read(at: at, count: Int(min(length, output.size - at)))
-        if let amended = IndexAmendment.apply(amendments, to: moov) {
-          try output.replaceTail(from: at, with: amended)
-        }
+        guard let amended = IndexAmendment.apply(amendments, to: moov) else { break }
+        try output.replaceTail(from: at, with: amended)
         return
       }
       guard length >= 8 else { break }
       at += length
     }
-    throw FetchError(.internal, "the output has no index", recovery: "report it as a bug")
+    throw FetchError(
+      .internal, "the output's index is not as expected", recovery: "report it as a bug")
   }
 
   /// How it is known that the source was whole.

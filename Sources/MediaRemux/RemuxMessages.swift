@@ -3,7 +3,9 @@
 
 package import FetchCore
 
-/// What is to be remuxed into what. Sent once.
+/// What is to be remuxed into what.
+///
+/// Sent once.
 package struct RemuxRequest: Sendable, Hashable, Codable {
   /// The container to write.
   package var format: ContainerFormat
@@ -22,7 +24,9 @@ package struct RemuxRequest: Sendable, Hashable, Codable {
   }
 }
 
-/// What the remux is told while it runs. Any thread.
+/// What the remux is told while it runs.
+///
+/// Any thread.
 package enum RemuxCommand: Sendable, Hashable, Codable {
   /// These bytes of the source can be read now.
   case have(ByteRange)
@@ -35,7 +39,9 @@ package enum RemuxCommand: Sendable, Hashable, Codable {
   case cancel
 }
 
-/// What the remux says. On the remux thread, in order; `finished` or `failed` comes once and last.
+/// What the remux says.
+///
+/// On the remux thread, in order; `finished` or `failed` comes once and last.
 package enum RemuxMessage: Sendable, Codable {
   /// The demuxer waits for the byte at this offset, which is not there.
   case want(Int64)
@@ -66,7 +72,9 @@ package struct RemuxPlan: Sendable, Hashable, Codable {
 /// How much has been done.
 package struct RemuxCounters: Sendable, Hashable, Codable {
   /// How far into the source the packets have come that were written: one past the last byte of the
-  /// furthest. Never falls.
+  /// furthest.
+  ///
+  /// Never falls.
   package var sourcePosition: Int64
   package var packets: Int64
   package var bytesWritten: Int64

@@ -33,6 +33,8 @@ package final class RemuxSession: Sendable {
     }
   }
 
-  /// Tells the remux something. Any thread; never blocks for long.
+  /// Tells the remux something.
+  ///
+  /// Any thread; never blocks for long.
   package func send(_ command: RemuxCommand) { availability.apply(command) }
 }

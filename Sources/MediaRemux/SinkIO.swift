@@ -25,7 +25,9 @@ final class SinkIO {
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Makes the AVIOContext. `self` must outlive it: call `close()` before letting go.
+  /// Makes the AVIOContext.
+  ///
+  /// `self` must outlive it: call `close()` before letting go.
   func open() throws(FetchError) -> UnsafeMutablePointer<AVIOContext> {
     guard let buffer = av_malloc(Self.bufferSize) else {
       throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil)

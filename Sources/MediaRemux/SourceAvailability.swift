@@ -23,11 +23,14 @@ final class SourceAvailability: Sendable {
   }
 
   private let monitor: Monitor<State>
-  private let cancellation = CancellationFlag()
+  /// Set by `RemuxCommand.cancel`.
+  let cancellation = CancellationFlag()
 
   init(isFramed: Bool) { monitor = Monitor(State(isFramed: isFramed)) }
 
-  /// Takes note of a command. Any thread.
+  /// Takes note of a command.
+  ///
+  /// Any thread.
   func apply(_ command: RemuxCommand) {
     if command == .cancel { cancellation.cancel() }
     monitor.withLock { state in
@@ -47,7 +50,9 @@ final class SourceAvailability: Sendable {
     }
   }
 
-  /// Whether the work was called off. Any thread, no lock: polled for each packet.
+  /// Whether the work was called off.
+  ///
+  /// Any thread, no lock: polled for each packet.
   var isCancelled: Bool { cancellation.isCancelled }
 
   /// The size, where it is known already.
@@ -63,14 +68,6 @@ final class SourceAvailability: Sendable {
     if let answer = monitor.peek({ Self.answer($0, offset) }) { return answer }
     willWait()
     return monitor.wait { Self.answer($0, offset) } ?? .cancelled
-  }
-
-  /// Waits for the size; nil where the work was called off.
-  func waitForTotal() -> Int64? {
-    monitor.wait { state -> Int64?? in
-      if state.isCancelled { return .some(nil) }
-      return state.total.map { .some($0) }
-    } ?? nil
   }
 
   /// Waits until no more bytes will come; nil where the work was called off.

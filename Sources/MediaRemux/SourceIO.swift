@@ -78,7 +78,9 @@ final class SourceIO {
 
   init(_ bytes: SourceBytes) { self.bytes = bytes }
 
-  /// Makes the AVIOContext. `self` must outlive it: call `close()` before letting go.
+  /// Makes the AVIOContext.
+  ///
+  /// `self` must outlive it: call `close()` before letting go.
   ///
   /// - Parameter isSeekable: false makes libavformat read strictly forwards. A demuxer that may
   ///   seek looks for the end of a transport stream or for Matroska's cues before the first packet,
@@ -149,9 +151,8 @@ final class SourceIO {
     case SEEK_CUR where position + offset >= 0:
       position += offset
     case SEEK_END:
-      guard let total = availability.total ?? availability.waitForTotal() else {
-        return Int64(cff_error_exit)
-      }
+      // libavformat asks this way too where AVSEEK_SIZE gave nothing, for each packet: no waiting.
+      guard let total = availability.total else { return Int64(cff_error_not_implemented) }
       guard total + offset >= 0 else { return Int64(cff_error_invalid_argument) }
       position = total + offset
     default:

@@ -124,7 +124,9 @@ struct Metadata {
 
   init(_ dictionary: OpaquePointer?) { self.dictionary = dictionary }
 
-  /// The value of a key, compared without regard to case. Wraps `av_dict_get`.
+  /// The value of a key, compared without regard to case.
+  ///
+  /// Wraps `av_dict_get`.
   subscript(key: String) -> String? {
     guard let entry = av_dict_get(dictionary, key, nil, 0), let value = entry.pointee.value else {
       return nil

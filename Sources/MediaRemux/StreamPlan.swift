@@ -152,14 +152,7 @@ struct StreamPlan: Hashable {
         .cannotPassthrough, "Dolby Vision profile 5 (hevc) cannot be kept in mov",
         reason: "without its configuration (dvcC) the colours are wrong", recovery: "mp4 works")
     }
-    if stream.lacksParameterSets {
-      warnings.append(
-        FetchWarning(
-          .compatibility, stream: stream.index,
-          "stream \(stream.index) stays hev1, which Apple players may refuse:"
-            + " its parameter sets stand in the stream only"))
-      return "hev1"
-    }
+    if stream.lacksParameterSets { return "hev1" }
     if profile == 5 || stream.tag == "dvh1" || stream.tag == "dvhe", format == .mp4, profile != nil
     {
       return "dvh1"

@@ -12,6 +12,9 @@ struct TimestampRepair: Hashable {
     var dts: Int64
   }
 
+  /// How far a sound packet may be from where the last one ended and still be taken for adjoining:
+  /// one tick of a source that counts in milliseconds; 0 for none.
+  let slack: Int64
   private(set) var lastDTS: Int64?
   private var lastDuration: Int64 = 0
   /// How many presentation times had to be changed.
@@ -19,7 +22,7 @@ struct TimestampRepair: Hashable {
   /// How many packets had no timestamp at all.
   private(set) var inventedTimestamps = 0
 
-  init() {}
+  init(slack: Int64 = 0) { self.slack = slack }
 
   /// The stamps to write for the next packet.
   ///
@@ -40,6 +43,12 @@ struct TimestampRepair: Hashable {
     case (nil, nil):
       stamps = Stamps(pts: expected ?? 0, dts: expected ?? 0)
       inventedTimestamps += 1
+    }
+    if slack > 0, let expected, lastDuration > 0, abs(stamps.pts - expected) <= slack,
+      stamps.pts == stamps.dts || dts == nil
+    {
+      // The source's own rounding is taken back, so that sound runs on without a seam.
+      stamps = Stamps(pts: expected, dts: expected)
     }
     stamps.dts = max(min(stamps.dts, stamps.pts), lowest)
     if stamps.pts < stamps.dts {

@@ -3,7 +3,6 @@
 
 package import FetchCore
 import Glibc
-import Synchronization
 
 /// A part and its record, locked for this process.
 package final class PartialFile: ByteSink {
@@ -46,7 +45,7 @@ package final class PartialFile: ByteSink {
   /// Whether the bytes were written in an earlier boot, so that some must be compared.
   package let isFromAnotherBoot: Bool
   private let opened = ContinuousClock.now
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   package var recordName: String { name + ".json" }
   private var newRecordName: String { name + ".json.new" }
@@ -60,7 +59,7 @@ package final class PartialFile: ByteSink {
     self.name = name
     self.found = found
     self.isFromAnotherBoot = isFromAnotherBoot
-    state = Mutex(State(record: record))
+    state = Locked(State(record: record))
   }
 
   // MARK: - Opening

@@ -1,8 +1,8 @@
 // Nothing is fetched twice, and never a mixture: resume inside a run and across runs, also after
 // kill -9 at any moment.
 
+import FetchCore
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -150,7 +150,7 @@ struct ResumeTests {
         ? Double.random(in: 0.02...1.1, using: &generator)
         : Double.random(in: 0.005...0.12, using: &generator)
     }
-    let killed = Mutex(0)
+    let killed = Locked(0)
     concurrently(rounds, width: 3) { round in
       do {
         let run = try VidfetchRun()

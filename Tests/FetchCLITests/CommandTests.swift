@@ -1,7 +1,6 @@
 import FetchCLI
 import FetchCore
 import Foundation
-import Synchronization
 import Testing
 import VidFetchKit
 
@@ -195,7 +194,7 @@ private struct CommandRun {
 
   @Test func signalCancelsAndIsRaisedAgain() throws {
     let inbox = EventInbox()
-    let cancelled = Mutex(false)
+    let cancelled = Locked(false)
     let run = try CommandRun(
       ["--json", "a", "b"], inbox: inbox,
       onCancel: CommandRun.OnCancel {

@@ -161,7 +161,8 @@ import VidFetchKit
 
   @Test(
     arguments: [
-      (1300, "1.3 s"), (2000, "2 s"), (1960, "2 s"), (40, "0 s"), (-3, "0 s"), (120_000, "120 s"),
+      (1300, "1.3 s"), (2000, "2 s"), (1960, "2 s"), (40, "40 ms"), (-3, "0 ms"), (100, "0.1 s"),
+      (120_000, "120 s"),
     ] as [(Int64, String)])
   func writesWaits(milliseconds: Int64, text: String) {
     #expect(Figures.seconds(.milliseconds(milliseconds)) == text)

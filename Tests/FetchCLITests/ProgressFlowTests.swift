@@ -133,7 +133,7 @@ private func snapshot(
       ),
       (
         .retry(attempt: 1, wait: .seconds(2), error: FetchError(.busy, "503", retryAfter: 2)), 0,
-        "vidfetch: the server asks to wait, retrying in 2 s (attempt 1): 503"
+        "vidfetch: retrying in 2 s (attempt 1): 503"
       ),
       (
         .restart(reason: .remoteChanged, bytes: 1_200_000), 0,

@@ -67,12 +67,14 @@ final class FaultServer: Sendable {
 final class Root: Sendable {
   static let shared = Root()
   let path: String
+  private let remover: ChildProcess
   /// The bytes of `data.bin`.
   let data: [UInt8]
 
   init() {
-    // One place, written over by the next run: nothing tells when the last test has ended.
-    path = "/tmp/vidfetch-transfer-tests-\(getuid())"
+    let path = NSTemporaryDirectory() + "vidfetch-transfer-\(getpid())"
+    self.path = path
+    remover = ChildProcess.atEnd("rm -rf '\(path)'")
     var state: UInt32 = 7
     data = (0..<300_000).map { _ in
       state = state &* 1_664_525 &+ 1_013_904_223
@@ -108,14 +110,22 @@ final class ChildProcess: Sendable {
 
   deinit { try? lifeline.close() }
 
-  /// Starts a program; one that `killsItself` reads the lifeline as its own stdin.
-  static func start(_ arguments: [String], killsItself: Bool = false) -> ChildProcess {
+  /// Starts a program.
+  static func start(_ arguments: [String]) -> ChildProcess {
+    run(shell: "\"$@\" & child=$!; cat > /dev/null; kill -9 $child", arguments)
+  }
+
+  /// Has a shell line run when the tests have ended.
+  static func atEnd(_ line: String) -> ChildProcess {
+    run(shell: "cat > /dev/null; \(line)", [])
+  }
+
+  private static func run(shell line: String, _ arguments: [String]) -> ChildProcess {
     let process = Process()
     let output = Pipe()
     let lifeline = Pipe()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    let watch = "\"$@\" & child=$!; cat > /dev/null; kill -9 $child"
-    process.arguments = ["-c", killsItself ? "exec \"$@\"" : watch, "sh"] + arguments
+    process.arguments = ["-c", line, "sh"] + arguments
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     process.standardInput = lifeline

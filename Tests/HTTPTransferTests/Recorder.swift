@@ -2,11 +2,15 @@
 
 import FetchCore
 import HTTPTransfer
-import Synchronization
 
-/// Takes bytes into memory.
+/// Takes bytes into memory, fast enough not to hold up the transfer thread in a debug build.
 final class MemorySink: ByteSink {
-  private let state = Mutex<(bytes: [UInt8], writes: [Int])>(([], []))
+  private struct State {
+    /// Each write as it came, with its offset.
+    var pieces: [(offset: Int, bytes: [UInt8])] = []
+  }
+
+  private let state = Monitor(State())
   private let failure: FetchError?
   private let onWrite: @Sendable (Int64, Int) -> Void
 
@@ -18,21 +22,33 @@ final class MemorySink: ByteSink {
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FetchError) {
     if let failure { throw failure }
-    state.withLock { state in
-      let start = Int(offset)
-      let missing = start + bytes.count - state.bytes.count
-      if missing > 0 { state.bytes.append(contentsOf: repeatElement(0, count: missing)) }
-      state.bytes.withUnsafeMutableBytes { memory in
-        UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + bytes.count])
-          .copyMemory(from: bytes)
-      }
-      state.writes.append(bytes.count)
+    let copy = [UInt8](unsafeUninitializedCapacity: bytes.count) { memory, count in
+      UnsafeMutableRawBufferPointer(memory).copyMemory(from: bytes)
+      count = bytes.count
     }
+    state.withLock { $0.pieces.append((Int(offset), copy)) }
     onWrite(offset, bytes.count)
   }
 
-  var bytes: [UInt8] { state.withLock { $0.bytes } }
-  var writes: [Int] { state.withLock { $0.writes } }
+  /// The resource as far as it was written, with zeros in gaps.
+  var bytes: [UInt8] {
+    let pieces = state.peek { $0.pieces }
+    let size = pieces.map { $0.offset + $0.bytes.count }.max() ?? 0
+    return [UInt8](unsafeUninitializedCapacity: size) { memory, count in
+      let memory = UnsafeMutableRawBufferPointer(memory)
+      _ = memory.initializeMemory(as: UInt8.self, repeating: 0)
+      for piece in pieces {
+        piece.bytes.withUnsafeBytes { bytes in
+          UnsafeMutableRawBufferPointer(
+            rebasing: memory[piece.offset..<piece.offset + bytes.count]
+          ).copyMemory(from: bytes)
+        }
+      }
+      count = size
+    }
+  }
+
+  var writes: [Int] { state.peek { $0.pieces.map(\.bytes.count) } }
 }
 
 /// Remembers what it hears, and lets a test wait for the end.
@@ -46,7 +62,7 @@ final class Recorder: ExchangeDelegate {
   }
 
   let sink: MemorySink
-  private let state = Mutex(State())
+  private let state = Monitor(State())
   private let disposition: @Sendable (HTTPResponse, MemorySink) -> BodyDisposition
 
   init(
@@ -128,15 +144,4 @@ func quickSettings() -> TransferSettings {
   settings.connectTimeout = .seconds(5)
   settings.stallTimeout = .seconds(10)
   return settings
-}
-
-/// A value behind a lock, as a class that closures can hold.
-final class Locked<Value: Sendable>: Sendable {
-  private let value: Mutex<Value>
-
-  init(_ value: Value) { self.value = Mutex(value) }
-
-  func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
-    value.withLock { value in body(&value) }
-  }
 }

@@ -257,7 +257,7 @@ import Testing
 
 /// Collects lines from the transfer thread.
 final class LineCollector: Sendable {
-  private let lines = Locked<[String]>([])
+  private let lines = Monitor<[String]>([])
 
   func append(_ line: String) { lines.withLock { $0.append(line) } }
 

@@ -15,7 +15,7 @@ final class SecureServer: Sendable {
   /// The authority's certificate.
   let authority: String
   let isAvailable: Bool
-  private let lifeline: ChildProcess?
+  private let lifeline: ChildProcess
 
   static let shared = SecureServer(behind: FaultServer.shared)
 
@@ -23,7 +23,6 @@ final class SecureServer: Sendable {
   private init(behind server: FaultServer) {
     let folder = Root.shared.path + "-nginx"
     authority = folder + "/ca.pem"
-    try? FileManager.default.removeItem(atPath: folder)
     try? FileManager.default.createDirectory(
       atPath: folder + "/temp", withIntermediateDirectories: true)
     let hasCertificates = Self.makeCertificates(in: folder)
@@ -52,12 +51,7 @@ final class SecureServer: Sendable {
       ports[0], ports[1], ports[2], ports[3], ports[4]
     )
     isAvailable = isRunning
-    lifeline =
-      isRunning
-      ? ChildProcess.start(
-        [
-          "sh", "-c", "trap '' TERM; cat > /dev/null; kill $(cat '\(folder)/nginx.pid')",
-        ], killsItself: true) : nil
+    lifeline = ChildProcess.atEnd("kill $(cat '\(folder)/nginx.pid'); rm -rf '\(folder)'")
   }
 
   func url(_ path: String, port: Int? = nil) throws -> HTTPURL {

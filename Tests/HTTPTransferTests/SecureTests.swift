@@ -5,7 +5,9 @@ import Testing
 
 @testable import HTTPTransfer
 
-@Suite(.enabled(if: SecureServer.shared.isAvailable, "needs nginx and openssl"))
+@Suite(
+  .enabled(
+    if: !Inside.isAnywhere && SecureServer.shared.isAvailable, "needs nginx and openssl"))
 struct SecureTests {
   let server = SecureServer.shared
   let data = Root.shared.data
@@ -50,6 +52,21 @@ struct SecureTests {
       }
       try await group.waitForAll()
     }
+  }
+
+  @Test func aLimitedStreamDoesNotHoldUpItsConnection() async throws {
+    let loop = TransferLoop()
+    _ = await fetch(try request("/small.txt"), loop: loop)
+    var slow = try request("/data.bin")
+    slow.settings.rateLimit = 200_000
+    let limited = Recorder()
+    _ = loop.start(slow, delegate: limited)
+    let (free, outcome) = await fetch(try request("/data.bin"), loop: loop)
+    #expect(outcome.completed != nil)
+    #expect(free.sink.bytes == data)
+    #expect(limited.outcomes.isEmpty)
+    #expect(await limited.outcome().completed?.bytes == 300_000)
+    #expect(limited.sink.bytes == data)
   }
 
   @Test func aStreamWithoutLengthEndsByItself() async throws {

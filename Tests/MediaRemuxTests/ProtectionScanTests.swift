@@ -2,7 +2,6 @@
 
 import FetchCore
 import Foundation
-import Synchronization
 import Testing
 
 @testable import MediaRemux
@@ -72,7 +71,7 @@ import Testing
   func readsNothingBehindTheHeaders(_ name: String) throws {
     let fixture = try StructureFixture.named(name)
     let bytes = try fixture.bytes()
-    let furthest = Mutex<Int64>(0)
+    let furthest = Locked<Int64>(0)
     let source = SourceReader(bytes)
     let reader = SourceReader(
       size: { () throws(FetchError) -> Int64? in nil },
@@ -92,7 +91,7 @@ import Testing
     let bytes = try StructureFixture.named("last.mp4").bytes()
     let moov = try #require(try Boxes.first("moov", in: bytes))
     let source = SourceReader(bytes)
-    let mediaBytes = Mutex(0)
+    let mediaBytes = Locked(0)
     let reader = SourceReader(
       size: { () throws(FetchError) -> Int64? in Int64(bytes.count) },
       read: { (offset, count) throws(FetchError) -> [UInt8] in

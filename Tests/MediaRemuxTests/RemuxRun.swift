@@ -87,8 +87,9 @@ private struct Feeder {
   func begin(_ session: RemuxSession) {
     switch feeding {
     case .whole:
-      if let all = ByteRange(0, size) { session.send(.have(all)) }
+      // The size first: the room for the index is reckoned from it.
       session.send(.total(size))
+      if let all = ByteRange(0, size) { session.send(.have(all)) }
       session.send(.ended(total: size, isFramed: isFramed))
     case .inOrder, .onDemand:
       session.send(.total(size))

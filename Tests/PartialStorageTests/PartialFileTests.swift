@@ -1,7 +1,6 @@
 import FetchCore
 import Glibc
 import PartialStorage
-import Synchronization
 import Testing
 
 @Suite struct PartialFileTests {
@@ -123,7 +122,7 @@ import Testing
     let scratch = try Scratch()
     let part = try open(scratch)
     try part.write([1, 2, 3], at: 0)
-    let seen = Mutex<[ByteRange]>([])
+    let seen = Locked<[ByteRange]>([])
     part.announce { range in seen.withLock { $0.append(range) } }
     try part.write([4, 5], at: 3)
     #expect(seen.withLock { $0.map(\.description) } == ["0..<3", "3..<5"])

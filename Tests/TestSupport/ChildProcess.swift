@@ -1,8 +1,8 @@
 // A child process with everything about it chosen: arguments, environment, folder, descriptors. Its
 // output goes to files, so that it can be read at any moment and no pipe ever fills.
 
+private import FetchCore
 package import Foundation
-private import Synchronization
 
 /// How a process ended.
 package enum ExitStatus: Sendable, Hashable, CustomStringConvertible {
@@ -83,7 +83,7 @@ package final class ChildProcess: Sendable {
   private let stdoutPath: String
   private let stderrPath: String
   private let start: Double
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Starts `arguments[0]`, found on PATH, with exactly the environment given.
   ///

@@ -14,7 +14,8 @@ package final class Terminal: Sendable {
     columns: Int, rows: Int = 24, _ command: String, environment: [String: String]
   ) throws {
     scratch = try ScratchDirectory()
-    let script = try scratch.write("run", "trap : INT\n(\n\(command)\n)\nprintf '[ended %s]\\n' $?\nexec sleep 600\n")
+    let script = try scratch.write(
+      "run", "trap : INT\n(\n\(command)\n)\nprintf '[ended %s]\\n' $?\nexec sleep 600\n")
     let variables = environment.flatMap { ["-e", "\($0.key)=\($0.value)"] }
     try scratch.write(
       "conf",

@@ -1,8 +1,8 @@
 // A certificate authority of our own, made by the openssl command once a test run, and the
 // certificates that it signs: a good one and two that must be refused.
 
+private import FetchCore
 private import Foundation
-private import Synchronization
 
 /// A server certificate with its key, both PEM files.
 package struct TestCertificate: Sendable {
@@ -69,4 +69,4 @@ private func removeAtExit(_ path: String) {
   }
 }
 
-private let folderToRemove = Mutex<String?>(nil)
+private let folderToRemove = Locked<String?>(nil)

@@ -5,8 +5,8 @@
 // getopt_long keeps its state in globals, so one parse runs at a time; a lock sees to it.
 
 import CGetopt
+import FetchCore
 import Glibc
-import Synchronization
 
 /// The parser of the command line.
 package enum ArgumentParser {
@@ -18,7 +18,7 @@ package enum ArgumentParser {
     package var error: UsageError?
   }
 
-  private static let oneAtATime = Mutex(())
+  private static let oneAtATime = Locked(())
 
   /// Parses words that follow the program's name.
   package static func parse(_ words: [String]) -> Outcome {

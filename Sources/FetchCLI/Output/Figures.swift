@@ -43,9 +43,12 @@ package enum Figures {
     return min(100, max(0, Int(min(1, max(0, fraction)) * 100)))
   }
 
-  /// Seconds with one decimal, such as `1.3 s`.
+  /// Seconds with one decimal, such as `1.3 s`; below a tenth in milliseconds.
   package static func seconds(_ duration: Duration) -> String {
     let (seconds, attoseconds) = max(duration, .zero).components
+    if seconds == 0, attoseconds < 100_000_000_000_000_000 {
+      return "\(attoseconds / 1_000_000_000_000_000) ms"
+    }
     let tenths = (attoseconds + 50_000_000_000_000_000) / 100_000_000_000_000_000
     let whole = tenths == 10 ? seconds + 1 : seconds
     let rest = tenths == 10 ? 0 : tenths

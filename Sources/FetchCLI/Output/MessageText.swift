@@ -34,11 +34,8 @@ package struct MessageText: Sendable {
     case .warning(let warning):
       return line(.yellow, ["warning"] + item + [warning.message])
     case .retry(let attempt, let wait, let error):
-      let time = Figures.seconds(wait)
-      let what =
-        error.retryAfter == nil
-        ? "retrying in \(time)" : "the server asks to wait, retrying in \(time)"
-      return line(nil, item + ["\(what) (attempt \(attempt))", error.message])
+      let what = "retrying in \(Figures.seconds(wait)) (attempt \(attempt))"
+      return line(nil, item + [what, error.message])
     case .restart(let reason, let bytes):
       return line(nil, item + ["starting over, \(Self.reason(reason))\(Self.dropped(bytes))"])
     case .log(let level, let text):

@@ -132,10 +132,10 @@ final class Reporter {
   }
 
   /// Says why a result could not be written.
-  func complain(_ error: SystemError) {
+  func complain(_ error: SystemError, fileIsInPlace: Bool) {
     guard style.progress != .json else { return }
-    terminal.writeLine(
-      text.failure("standard output: \(error.text); the file is in place all the same"))
+    let comfort = fileIsInPlace ? "; the file is in place all the same" : ""
+    terminal.writeLine(text.failure("standard output: \(error.text)\(comfort)"))
   }
 
   // MARK: Drawing
@@ -162,7 +162,9 @@ final class Reporter {
   }
 
   private func drawLastBar(_ result: JobResult, bySignal: Bool) {
-    guard result.skipped == nil else {
+    // An item that never got anywhere has nothing to show but its error.
+    let isEmpty = result.code != .ok && snapshot.bytes == 0
+    guard result.skipped == nil, !isEmpty else {
       terminal.clearBar()
       return
     }

@@ -7,7 +7,7 @@ import Synchronization
 
 /// The two output streams, and the bar at the foot of the screen.
 package final class Terminal: Sendable {
-  /// The main thread's own; a Mutex so that the compiler knows it too.
+  /// The main thread's own; a lock so that the compiler knows it too.
   private struct State {
     var bar = ""
     var outputIsClosed = false
@@ -19,7 +19,7 @@ package final class Terminal: Sendable {
   private let isDumb: Bool
   private let errorIsTerminal: Bool
   private let outputIsTerminal: Bool
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let barIsShown = Atomic<Bool>(false)
 
   /// Writes to these two descriptors, which stay the caller's.

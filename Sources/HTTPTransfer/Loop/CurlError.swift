@@ -51,7 +51,11 @@ struct CurlFailure: Sendable {
     case CURLE_HTTP2, CURLE_HTTP2_STREAM:
       return (.http2, network("the HTTP/2 connection to \(place) broke"))
     case CURLE_SSL_CONNECT_ERROR:
-      return (.handshake, tls("no secure connection to \(place)"))
+      // An alert about a certificate won't go away by trying again.
+      return (
+        URLText.lowercased(text).contains("certificate") ? .trust : .handshake,
+        tls("no secure connection to \(place)")
+      )
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
       CURLE_SSL_PINNEDPUBKEYNOTMATCH:
       return (.trust, certificate)

@@ -77,10 +77,8 @@ final class EasyHandle {
     vf_set_pointer(pointer, CURLOPT_OPENSOCKETDATA, context)
   }
 
-  /// Changes the speed limit; also while the transfer runs.
-  func setRateLimit(_ bytesPerSecond: Int64?) {
-    vf_set_offset(pointer, CURLOPT_MAX_RECV_SPEED_LARGE, bytesPerSecond ?? 0)
-  }
+  /// Goes on after a callback returned `CURL_WRITEFUNC_PAUSE`; calls callbacks.
+  func resume() { curl_easy_pause(pointer, CURLPAUSE_CONT) }
 
   var errorText: String { String(cString: errorBuffer) }
   var osError: Int32 { Int32(truncatingIfNeeded: vf_info_long(pointer, CURLINFO_OS_ERRNO)) }

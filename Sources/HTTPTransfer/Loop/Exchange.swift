@@ -22,15 +22,12 @@ final class Exchange {
     case failure(TransferFailure.Kind, FetchError)
   }
 
-  /// Which bound of a body is met first.
-  private enum Bound { case limit, declared, fileSize }
-
   /// Where body bytes go.
   private enum Body {
     case none
     /// Thrown away so that the connection can be used again; counts.
     case drained(Int)
-    case written(any ByteSink)
+    case written(BodyWriter)
   }
 
   /// A body that nobody wants is read up to this size, else the connection is closed.
@@ -41,6 +38,7 @@ final class Exchange {
   private let delegate: any ExchangeDelegate
   private let environment: TransferEnvironment
   private let classify: @Sendable (String) -> AddressClass?
+  private let limiter: RateLimiter
 
   // Over all hops.
   private var url: HTTPURL
@@ -61,14 +59,8 @@ final class Exchange {
   private var ending: Ending?
   private var body = Body.none
 
-  // Of the body.
-  private var block: BodyBlock?
-  private var blockOffset: Int64 = 0
-  private var startOffset: Int64 = 0
-  private var received: Int64 = 0
-  private var bound: (size: Int64, kind: Bound)?
-  private var declared: Int64?
-
+  /// Until when the rate limit lets nothing more in; set while libcurl holds bytes back, or will.
+  private var pausedUntil: Int64?
   /// When the last byte came, in nanoseconds; nil while there is no connection.
   private var lastProgress: Int64?
   /// When the request was about to be sent.
@@ -83,6 +75,7 @@ final class Exchange {
     self.delegate = delegate
     self.environment = environment
     self.classify = classify
+    limiter = request.limiter ?? RateLimiter(request.settings.rateLimit)
     url = request.url
     cookies = request.cookies
     addresses = AddressPolicy(
@@ -103,6 +96,7 @@ final class Exchange {
     ending = nil
     body = .none
     lastProgress = nil
+    pausedUntil = nil
     do {
       let fields = try requestFields()
       guard visited.insert(url.text + "\n" + fields.cookieText).inserted else {
@@ -132,7 +126,8 @@ final class Exchange {
     let easy = try EasyHandle()
     try easy.apply(TransferOptions.fixed)
     try easy.apply(
-      TransferOptions.specific(to: request, fields: fields, proxy: proxy, trust: trust))
+      TransferOptions.specific(
+        to: request, fields: fields, proxy: proxy, trust: trust, rate: limiter.rate))
     easy.setURL(try url.makeParser())
     try easy.setFields(fields.fields)
     // SAFETY: see TransferCallbacks: the loop keeps this object until the handle is gone.
@@ -170,7 +165,11 @@ final class Exchange {
   /// Lets go of the handle, which must be off the multi handle.
   func releaseHandle() { easy = nil }
 
-  func setRateLimit(_ bytesPerSecond: Int64?) { easy?.setRateLimit(bytesPerSecond) }
+  func setRateLimit(_ bytesPerSecond: Int64?) {
+    limiter.setRate(bytesPerSecond)
+    // What waits for the old limit shall not wait any longer.
+    if pausedUntil != nil { pausedUntil = 0 }
+  }
 
   // MARK: - Addresses
 
@@ -282,7 +281,7 @@ final class Exchange {
     if let limit = request.settings.maxFileSize, let size = response.resourceSize, size > limit,
       StatusPolicy.hasResource(response.status)
     {
-      ending = .failure(.tooLarge, Self.tooLarge(limit: limit, size: size))
+      ending = .failure(.tooLarge, BodyWriter.tooLarge(limit: limit, size: size))
       return false
     }
     switch delegate.exchange(id, didReceive: response) {
@@ -312,85 +311,56 @@ final class Exchange {
   private func prepareBody(
     _ response: HTTPResponse, sink: any ByteSink, at offset: Int64, limit: Int64?
   ) {
-    startOffset = offset
-    blockOffset = offset
-    received = 0
-    body = .written(sink)
-    declared = response.contentRange?.count ?? response.contentLength
-    if let length = response.contentLength, let size = declared { declared = min(length, size) }
-    bound = declared.map { ($0, .declared) }
-    if let limit, limit <= bound?.size ?? .max { bound = (max(0, limit), .limit) }
-    if let most = request.settings.maxFileSize, most - offset < bound?.size ?? .max {
-      bound = (max(0, most - offset), .fileSize)
-    }
+    let lengths = [response.contentRange?.count, response.contentLength].compactMap { $0 }
+    body = .written(
+      BodyWriter(
+        sink, at: offset, declared: lengths.min(), limit: limit,
+        maxFileSize: request.settings.maxFileSize))
   }
 
-  /// Takes some of the body; false ends the transfer.
-  func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  /// What a body callback answers.
+  enum Reception { case taken, paused, ended }
+
+  /// Takes some of the body.
+  func takeBody(_ bytes: UnsafeRawBufferPointer) -> Reception {
     let now = Monotonic.now
     lastProgress = now
     switch body {
     case .none:
-      return false
+      return .ended
     case .drained(let count):
       body = .drained(count + bytes.count)
-      return count + bytes.count <= Self.drainLimit
-    case .written(let sink):
-      let room = bound.map { $0.size - received } ?? .max
-      let wanted = UnsafeRawBufferPointer(
-        rebasing: bytes.prefix(Int(clamping: min(room, Int64(bytes.count)))))
-      do throws(FetchError) {
-        let block = self.block ?? BodyBlock()
-        self.block = block
-        try block.append(wanted, offset: &blockOffset, sink: sink, now: now)
-      } catch {
-        ending = .failure(error.isCancellation ? .cancelled : .sink, error)
-        return false
+      return count + bytes.count <= Self.drainLimit ? .taken : .ended
+    case .written(let writer):
+      // libcurl keeps the bytes and brings them again.
+      if let pausedUntil, now < pausedUntil { return .paused }
+      pausedUntil = nil
+      let wait = limiter.take(bytes.count, now: now)
+      if wait > 0 { pausedUntil = now + wait }
+      switch writer.take(bytes, now: now) {
+      case .more: return .taken
+      case .limitReached: ending = .limit
+      case .failed(let kind, let error): ending = .failure(kind, error)
       }
-      received += Int64(wanted.count)
-      return keepsGoing(surplus: bytes.count - wanted.count)
+      return .ended
     }
-  }
-
-  /// Whether more of the body is wanted after a piece of it.
-  private func keepsGoing(surplus: Int) -> Bool {
-    guard let bound, received == bound.size else { return true }
-    switch bound.kind {
-    case .limit:
-      guard surplus > 0 || declared.map({ $0 > bound.size }) ?? false else { return true }
-      ending = .limit
-    case .declared:
-      guard surplus > 0 else { return true }
-      ending = .failure(
-        .surplus,
-        FetchError(.damaged, "the server sends more than the \(bound.size) bytes it declared"))
-    case .fileSize:
-      guard surplus > 0 else { return true }
-      ending = .failure(.tooLarge, Self.tooLarge(limit: startOffset + bound.size, size: nil))
-    }
-    return false
-  }
-
-  private static func tooLarge(limit: Int64, size: Int64?) -> FetchError {
-    FetchError(
-      .refused,
-      size.map { "the file has \($0) bytes, over the limit of \(limit)" }
-        ?? "the file has more bytes than the limit of \(limit)",
-      recovery: "a larger --max-filesize lets it")
   }
 
   /// Writes the bytes that wait for a full block.
   private func flush() {
-    guard case .written(let sink) = body, let block, block.count > 0 else { return }
     do throws(FetchError) {
-      try block.flush(offset: &blockOffset, sink: sink)
+      try writer?.flush()
     } catch {
       ending = .failure(error.isCancellation ? .cancelled : .sink, error)
     }
   }
 
+  private var writer: BodyWriter? {
+    if case .written(let writer) = body { writer } else { nil }
+  }
+
   /// Bytes that the sink has taken.
-  private var written: Int64 { blockOffset - startOffset }
+  private var written: Int64 { writer?.written ?? 0 }
 
   // MARK: - Time
 
@@ -403,9 +373,17 @@ final class Exchange {
   ///   still wait for its turn, so that silence is measured up to there.
   /// - Returns: how the exchange fails, where it does.
   func tick(now: Int64, roundStart: Int64) -> TransferFailure? {
-    if let block, block.count > 0, now - block.since >= Self.flushDelay {
+    if let since = writer?.waitingSince, now - since >= Self.flushDelay {
       flush()
       if case .failure(let kind, let error) = ending { return failure(kind, error) }
+    }
+    if let pausedUntil {
+      guard now >= pausedUntil else { return nil }
+      // The silence so far was our own.
+      self.pausedUntil = nil
+      lastProgress = now
+      easy?.resume()
+      return nil
     }
     let patience = Monotonic.nanoseconds(request.settings.stallTimeout)
     guard let lastProgress else { return nil }
@@ -425,8 +403,10 @@ final class Exchange {
   /// When `tick` should be called next, in nanoseconds.
   var nextTick: Int64? {
     var times: [Int64] = []
-    if let block, block.count > 0 { times.append(block.since + Self.flushDelay) }
-    if let lastProgress {
+    if let since = writer?.waitingSince { times.append(since + Self.flushDelay) }
+    if let pausedUntil {
+      times.append(pausedUntil)
+    } else if let lastProgress {
       times.append(lastProgress + Monotonic.nanoseconds(request.settings.stallTimeout) + 1_000_000)
     }
     return times.min()
@@ -450,10 +430,9 @@ final class Exchange {
       return .finish(.failed(failure(kind, error)))
     case nil:
       guard code == CURLE_OK else { return .finish(.failed(curlFailure(code))) }
-      if let declared, received < min(declared, bound?.size ?? .max) {
-        return .finish(.failed(curlFailure(CURLE_PARTIAL_FILE)))
-      }
-      return completed()
+      // libcurl counts against Content-Length only.
+      return writer?.isShort == true
+        ? .finish(.failed(curlFailure(CURLE_PARTIAL_FILE))) : completed()
     }
   }
 

@@ -28,7 +28,11 @@ func transferDidReceiveBody(
   _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let body = UnsafeRawBufferPointer(start: bytes, count: size * count)
-  return exchange(context)?.takeBody(body) == true ? body.count : 0
+  return switch exchange(context)?.takeBody(body) {
+  case .taken: body.count
+  case .paused: Int(CURL_WRITEFUNC_PAUSE)
+  case .ended, nil: 0
+  }
 }
 
 /// CURLOPT_PREREQFUNCTION: a connection, new or reused, stands; the request is about to be sent.

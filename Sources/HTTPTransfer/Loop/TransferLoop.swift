@@ -3,7 +3,7 @@
 
 import CCurl
 import FetchCore
-import Synchronization
+import Glibc
 
 /// Runs exchanges.
 ///
@@ -62,7 +62,11 @@ package final class TransferLoop: Sendable {
   }
 
   private func startThread() -> FetchError? {
-    guard let multi = inbox.claimThread() else { return nil }
+    guard inbox.claimThread() else { return nil }
+    guard let multi = inbox.multi else {
+      inbox.threadFailed()
+      return FetchError(.internal, "out of memory")
+    }
     let environment = environment
     let classify = classify
     let inbox = inbox
@@ -101,8 +105,8 @@ final class TransferInbox: @unchecked Sendable {
     var lastID: UInt64 = 0
   }
 
-  private let state = Mutex(State())
-  private let multi: UnsafeMutableRawPointer?
+  private let state = Monitor(State())
+  let multi: UnsafeMutableRawPointer?
 
   init(_ multi: UnsafeMutableRawPointer?) { self.multi = multi }
 
@@ -121,13 +125,12 @@ final class TransferInbox: @unchecked Sendable {
     }
   }
 
-  /// The handle, to the first who asks: that one starts the thread.
-  func claimThread() -> UnsafeMutableRawPointer? {
-    let isFirst = state.withLock { state in
+  /// Whether the caller is the one who starts the thread.
+  func claimThread() -> Bool {
+    state.withLock { state in
       defer { state.hasThread = true }
       return !state.hasThread
     }
-    return isFirst ? multi : nil
   }
 
   func threadFailed() { state.withLock { $0.hasThread = false } }
@@ -179,21 +182,28 @@ private final class LoopThread {
   }
 
   func run() {
+    blockBrokenPipeSignal()
     while let commands = inbox.take() {
       commands.forEach(obey)
       let roundStart = Monotonic.now
       var running: Int32 = 0
       let result = curl_multi_perform(multi, &running)
-      guard result == CURLM_OK else {
-        abandonAll(reason: result)
-        continue
-      }
+      if result != CURLM_OK { abandonAll(reason: result) }
       collect()
       let timeout = tick(roundStart: roundStart)
       curl_multi_poll(multi, nil, 0, timeout, nil)
     }
     for exchange in exchanges.values { end(exchange, exchange.cancellation) }
     curl_multi_cleanup(multi)
+  }
+
+  /// Keeps SIGPIPE from this thread, and so from the process: OpenSSL writes to sockets without
+  /// MSG_NOSIGNAL, and what a process does about signals isn't a library's to change.
+  private func blockBrokenPipeSignal() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 
   private func obey(_ command: TransferCommand) {

@@ -27,7 +27,12 @@ struct TransferOption: Sendable {
 
 enum TransferOptions {
   /// The receive buffer's size: libcurl's own 16 KiB cost nearly twice the time on a fast link.
-  static let receiveBuffer = 512 * 1024
+  ///
+  /// Under a limit it holds a tenth of a second, so that what comes at once is little.
+  static func receiveBuffer(rate: Int64?) -> Int {
+    guard let rate, rate > 0 else { return 512 * 1024 }
+    return Int(min(max(rate / 10, 1024), 512 * 1024))
+  }
 
   /// The same for every request.
   static let fixed: [TransferOption] = [
@@ -62,7 +67,6 @@ enum TransferOptions {
     // No signals in a library, and no waiting for a resolver that hangs.
     TransferOption("NOSIGNAL", CURLOPT_NOSIGNAL, .long(1)),
     TransferOption("QUICK_EXIT", CURLOPT_QUICK_EXIT, .long(1)),
-    TransferOption("BUFFERSIZE", CURLOPT_BUFFERSIZE, .long(receiveBuffer)),
     TransferOption("TCP_NODELAY", CURLOPT_TCP_NODELAY, .long(1)),
     TransferOption("TCP_KEEPALIVE", CURLOPT_TCP_KEEPALIVE, .long(1)),
     TransferOption("MAXLIFETIME_CONN", CURLOPT_MAXLIFETIME_CONN, .long(600)),
@@ -72,7 +76,7 @@ enum TransferOptions {
 
   /// What depends on the request.
   static func specific(
-    to request: HTTPRequest, fields: RequestFields, proxy: String?, trust: TrustSource
+    to request: HTTPRequest, fields: RequestFields, proxy: String?, trust: TrustSource, rate: Int64?
   ) -> [TransferOption] {
     let settings = request.settings
     var options = [
@@ -83,9 +87,9 @@ enum TransferOptions {
         "CONNECTTIMEOUT_MS", CURLOPT_CONNECTTIMEOUT_MS,
         .long(Int(max(1, Monotonic.milliseconds(settings.connectTimeout))))),
       TransferOption(
-        "FRESH_CONNECT", CURLOPT_FRESH_CONNECT, .long(request.needsNewConnection ? 1 : 0)),
+        "BUFFERSIZE", CURLOPT_BUFFERSIZE, .long(receiveBuffer(rate: rate))),
       TransferOption(
-        "MAX_RECV_SPEED_LARGE", CURLOPT_MAX_RECV_SPEED_LARGE, .offset(settings.rateLimit ?? 0)),
+        "FRESH_CONNECT", CURLOPT_FRESH_CONNECT, .long(request.needsNewConnection ? 1 : 0)),
     ]
     if let file = trust.file {
       options.append(TransferOption("CAINFO", CURLOPT_CAINFO, .text(file)))

@@ -43,6 +43,8 @@ package struct HTTPRequest: Sendable {
   package var cookies = CookieJar()
   /// Makes a connection of its own rather than share one that is open.
   package var needsNewConnection = false
+  /// Shared by exchanges that keep a limit together; nil for `settings.rateLimit` alone.
+  package var limiter: RateLimiter?
   /// Takes lines for `-vv`, secrets removed; called on the transfer thread.
   package var log: (@Sendable (String) -> Void)?
 

@@ -28,9 +28,10 @@ package struct RetryPolicy: Sendable, Hashable {
   package func decide(
     _ failure: TransferFailure, attempt: Int, elapsed: Duration, now: Int64, jitter: Double
   ) -> Decision {
-    decide(
+    let isStatus = if case .status = failure.kind { true } else { false }
+    return decide(
       failure.kind, failure.error, attempt: attempt, elapsed: elapsed,
-      retryAfter: failure.response?.retryAfter, now: now, jitter: jitter)
+      retryAfter: isStatus ? failure.response?.retryAfter : nil, now: now, jitter: jitter)
   }
 
   package func decide(

@@ -20,6 +20,8 @@ struct TrackAmendment: Hashable {
   var sampleEntry: String?
   /// Whole boxes for the sample entry, added where it has none of the type.
   var entryBoxes: [[UInt8]] = []
+  /// Whole boxes for the sample entry, each in place of the one that has its type.
+  var replacedBoxes: [[UInt8]] = []
 
   /// The boxes that libavformat 59 drops or doesn't know, and that stay true as the samples are
   /// copied unchanged.
@@ -136,8 +138,14 @@ enum IndexAmendment {
   /// Changes the first sample entry of a whole `stsd`.
   private static func amendSamples(_ stsd: [UInt8], _ amendment: TrackAmendment) -> [UInt8] {
     guard stsd.count > 16, let entry = stsd.boxes(in: 16..<stsd.count).first else { return stsd }
-    if amendment.sampleEntry == nil, amendment.entryBoxes.isEmpty { return stsd }
+    if amendment.sampleEntry == nil, amendment.entryBoxes.isEmpty, amendment.replacedBoxes.isEmpty {
+      return stsd
+    }
     var payload = Array(stsd[entry.payload])
+    for box in amendment.replacedBoxes where payload.count >= 78 {
+      let old = payload.boxes(in: 78..<payload.count).first { $0.type == box.fourCharacters(4) }
+      if let old { payload.replaceSubrange(old.range, with: box) }
+    }
     if !amendment.entryBoxes.isEmpty, payload.count >= 78 {
       let present = Set(payload.boxes(in: 78..<payload.count).map(\.type))
       // QuickTime ends the list with four zero bytes, which must stay last.

@@ -8,7 +8,6 @@
 import FetchCore
 import HTTPTransfer
 import PartialStorage
-import Synchronization
 
 /// Fetches a resource, resuming wherever that is proven to be safe.
 final class HTTPFetch: ExchangeDelegate {
@@ -74,7 +73,7 @@ final class HTTPFetch: ExchangeDelegate {
   private let loop: TransferLoop
   private let admit: @Sendable (Admission) throws(FetchError) -> Admission.Verdict
   private let report: @Sendable (Report) -> Void
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// - Parameters:
   ///   - admit: asked once on the transfer thread, before the first body byte.
@@ -96,7 +95,7 @@ final class HTTPFetch: ExchangeDelegate {
     state.total = record.total
     state.proposedName = record.proposedName
     state.highWater = record.ranges.byteCount
-    self.state = Mutex(state)
+    self.state = Locked(state)
   }
 
   static func parse(_ text: String) throws(FetchError) -> Address {

@@ -1,7 +1,7 @@
 // Between a job's thread and a stream that may be read slowly: the statuses that matter are kept, and
 // of the others only the newest, so that nothing grows.
 
-import Synchronization
+import FetchCore
 
 /// Holds the statuses that have not been read yet.
 ///
@@ -23,7 +23,7 @@ final class StatusLatch: Sendable {
     }
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Keeps a status until it has been read.
   func put(_ status: VideoDownloaderStatus) {
