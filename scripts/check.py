@@ -90,7 +90,7 @@ def step(tally, name, command, lines=25, env=None, keep=None):
 def swift_tests(tally, name, command, env=None):
     """A run of Swift Testing, counted by its event stream, test functions being the unit."""
     start = time.monotonic()
-    events = os.path.join(LOGS, name.lower().replace(" ", "-") + ".events")
+    events = os.path.join(LOGS, re.sub(r"[^a-z0-9]+", "-", name.lower()) + ".events")
     os.makedirs(LOGS, exist_ok=True)
     if os.path.exists(events):
         os.remove(events)
@@ -201,11 +201,21 @@ def checks_of_the_binary(tally):
     tally.add("release binary: size and libraries", size_and_libraries(), start)
 
 
+def test_targets():
+    """The test targets, the quick ones first and the end-to-end ones last.
+
+    Each has a run of its own: tests that wait for a process or a disk hold a thread of Swift's
+    cooperative pool, and would starve the asynchronous tests of other targets.
+    """
+    names = [name for name in os.listdir("Tests") if name.endswith("Tests")]
+    return sorted(names, key=lambda name: (name == "EndToEndTests", name))
+
+
 def tests(tally):
     env = {"VIDFETCH_BINARY": RELEASE}
-    swift_tests(tally, "Unit tests", ["swift", "test", "--skip", "EndToEndTests"] + STRICT, env)
-    swift_tests(tally, "End-to-end tests",
-                ["swift", "test", "--filter", "EndToEndTests"] + STRICT, env)
+    for target in test_targets():
+        swift_tests(tally, target, ["swift", "test", "--skip-build", "--filter",
+                                    "^%s\\." % target] + STRICT, env)
     step(tally, "example package uses the library", ["scripts/example-test"])
 
 
@@ -240,8 +250,10 @@ def sanitized(tally, kind):
            "ASAN_OPTIONS": "detect_leaks=0"}
     if step(tally, "%s sanitizer build" % kind, ["swift", "build", "--build-tests"] + scratch,
             keep=r"error|warning"):
-        swift_tests(tally, "Tests under the %s sanitizer" % kind,
-                    ["swift", "test", "--skip-build"] + scratch, env)
+        for target in test_targets():
+            swift_tests(tally, "%s, %s sanitizer" % (target, kind),
+                        ["swift", "test", "--skip-build", "--filter", "^%s\\." % target] + scratch,
+                        env)
 
 
 def main():
