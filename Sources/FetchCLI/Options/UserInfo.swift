@@ -10,18 +10,24 @@ enum UserInfo {
     } else if needsScheme {
       return nil
     }
+    let rest = bytes[start...]
     let delimiters = Array("/?#\\".utf8)
-    let end = bytes[start...].firstIndex { delimiters.contains($0) } ?? bytes.count
-    guard let at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@")), at > start
-    else { return nil }
+    let authority = rest.prefix { !delimiters.contains($0) }
+    var at = authority.lastIndex(of: UInt8(ascii: "@"))
+    if at == nil, !looksLikeHost(authority) {
+      // A password that should have been escaped: all up to the last sign may belong to it.
+      at = rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        .lastIndex(of: UInt8(ascii: "@"))
+    }
+    guard let at, at > start else { return nil }
     return start..<at
   }
 
-  /// The URL without its userinfo and the `@` behind it.
-  static func removed(from url: String) -> String {
-    var bytes = Array(url.utf8)
-    guard let range = range(in: bytes) else { return url }
-    bytes.removeSubrange(range.lowerBound...range.upperBound)
-    return String(decoding: bytes, as: UTF8.self)
+  /// Whether what follows the last colon can be a port, or there is none.
+  private static func looksLikeHost(_ authority: ArraySlice<UInt8>) -> Bool {
+    guard authority.first != UInt8(ascii: "["),
+      let colon = authority.lastIndex(of: UInt8(ascii: ":"))
+    else { return true }
+    return authority[(colon + 1)...].allSatisfy { (0x30...0x39).contains($0) }
   }
 }

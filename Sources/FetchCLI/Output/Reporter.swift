@@ -35,7 +35,7 @@ final class Reporter {
   /// Begins an item.
   func begin(job: Int, source: String, at now: Duration) {
     self.job = job
-    url = UserInfo.removed(from: source)
+    url = JobRequest(source: source).redactedSource
     title = Self.title(of: url)
     began = now
     gate = ProgressGate()

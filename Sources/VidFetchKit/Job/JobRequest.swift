@@ -33,4 +33,7 @@ package struct JobRequest: Sendable {
   package var transfer = TransferSettings()
 
   package init(source: String) { self.source = source }
+
+  /// The source as it may be shown: without user name, password and what looks secret in its query.
+  package var redactedSource: String { HTTPFetch.redacted(source) }
 }

@@ -57,7 +57,7 @@ final class JobRun {
     self.request = request
     self.cancellation = cancellation
     self.onEvent = onEvent
-    result = JobResult(url: HTTPFetch.redacted(request.source), format: request.format)
+    result = JobResult(url: request.redactedSource, format: request.format)
   }
 
   /// Does the whole job; returns after its `.result` has been delivered.
