@@ -16,7 +16,7 @@
 
 #define VF_INLINE static inline __attribute__((always_inline))
 
-// O_TMPFILE and AT_EMPTY_PATH are macros over other macros.
+// O_TMPFILE is a macro over other macros.
 static const int vf_O_TMPFILE = O_TMPFILE;
 
 #ifndef RENAME_NOREPLACE
@@ -41,5 +41,11 @@ VF_INLINE int vf_openat(int dir, const char *path, int flags, unsigned mode) {
 // Starts write-back of a range without waiting for it.
 VF_INLINE int vf_start_writeback(int fd, int64_t offset, int64_t count) {
   return (int)syscall(SYS_sync_file_range, fd, offset, count, 2 /* SYNC_FILE_RANGE_WRITE */);
+}
+
+// Starts write-back of a range where that is still to be done, and waits for it.
+VF_INLINE int vf_finish_writeback(int fd, int64_t offset, int64_t count) {
+  return (int)syscall(SYS_sync_file_range, fd, offset, count,
+                      7 /* SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER */);
 }
 #endif

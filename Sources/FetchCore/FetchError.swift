@@ -56,7 +56,7 @@ package enum OutcomeCode: String, Sendable, Hashable, Codable, CaseIterable {
   /// Whether a part file is worth keeping after this outcome.
   package var keepsPart: Bool {
     switch self {
-    case .network, .busy, .denied, .diskFull, .output, .localIO, .signal, .internal: true
+    case .network, .busy, .denied, .diskFull, .output, .localIO, .signal: true
     default: false
     }
   }

@@ -86,13 +86,6 @@ final class Muxer {
     return Int(stream.pointee.index)
   }
 
-  /// Whether a display matrix (nine 32-bit numbers) neither turns nor mirrors.
-  private func isPureScale(_ matrix: UnsafeRawBufferPointer) -> Bool {
-    guard matrix.count >= 36 else { return false }
-    let numbers = (0..<9).map { matrix.loadUnaligned(fromByteOffset: $0 * 4, as: Int32.self) }
-    return numbers[1] == 0 && numbers[3] == 0 && numbers[0] > 0 && numbers[4] > 0
-  }
-
   /// A tag is kept where the muxer knows it for the same codec.
   private func keepsTag(_ tag: UInt32, _ codec: AVCodecID) -> Bool {
     guard tag != 0, let tags = context?.pointee.oformat?.pointee.codec_tag else { return false }
@@ -212,4 +205,11 @@ final class Muxer {
     let hidden = context.pointee.pb.pointee.error
     if hidden < 0 { throw AVError(code: hidden).fetchError(.writing, evidence: log.lastError) }
   }
+}
+
+/// Whether a display matrix (nine 32-bit numbers) neither turns nor mirrors.
+func isPureScale(_ matrix: UnsafeRawBufferPointer) -> Bool {
+  guard matrix.count >= 36 else { return false }
+  let numbers = (0..<9).map { matrix.loadUnaligned(fromByteOffset: $0 * 4, as: Int32.self) }
+  return numbers[1] == 0 && numbers[3] == 0 && numbers[0] > 0 && numbers[4] > 0
 }

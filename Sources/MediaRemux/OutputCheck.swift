@@ -63,6 +63,9 @@ struct OutputCheck {
   private static let technicalKeys: Set<String> = [
     "major_brand", "minor_version", "compatible_brands", "encoder", "duration", "handler_name",
     "vendor_id", "language", "timecode", "creation_time", "filename", "mimetype",
+    // What FLV writers put beside the film.
+    "bytelength", "canseekontime", "httphostheader", "pmsg", "purl", "sourcedata", "starttime",
+    "totaldatarate", "totalduration", "metadatacreator", "hasmetadata", "haskeyframes",
   ]
 
   /// The keys of the whole file's metadata that the output doesn't give back.
@@ -83,7 +86,18 @@ struct OutputCheck {
     _ description: StreamDescription
   ) -> [FetchWarning] {
     func kinds(_ stream: UnsafeMutablePointer<AVStream>) -> Set<UInt32> {
-      Set((0..<Int(stream.pointee.nb_side_data)).map { stream.pointee.side_data[$0].type.rawValue })
+      var kinds: Set<UInt32> = []
+      for index in 0..<Int(stream.pointee.nb_side_data) {
+        let entry = stream.pointee.side_data[index]
+        // Stretching is carried by the pixel aspect.
+        if entry.type == AV_PKT_DATA_DISPLAYMATRIX,
+          isPureScale(UnsafeRawBufferPointer(start: entry.data, count: entry.size))
+        {
+          continue
+        }
+        kinds.insert(entry.type.rawValue)
+      }
+      return kinds
     }
     let lost = kinds(source).subtracting(kinds(output))
     let names: [(AVPacketSideDataType, String)] = [

@@ -8,7 +8,7 @@ import Glibc
 /// The way of the packets from an opened source into an opened output.
 struct PacketPipeline {
   /// One kept stream on its way.
-  private struct Track {
+  struct Track {
     let source: Int
     let output: Int32
     let entry: StreamPlan.Entry
@@ -34,22 +34,22 @@ struct PacketPipeline {
     var lastDelta: Int64 = 0
   }
 
-  private let demuxer: Demuxer
+  let demuxer: Demuxer
   private let muxer: Muxer
   private let output: SinkIO
-  private let log: AVLog
+  let log: AVLog
   private let format: ContainerFormat
   /// By the source's stream index; -1 where the stream is dropped.
   private var trackOf: [Int]
-  private var tracks: [Track]
-  private var strayPackets: [Int64]
+  var tracks: [Track]
+  var strayPackets: [Int64]
 
   /// nil where the container's clock can't jump.
-  private var jumps: JumpRepair?
+  var jumps: JumpRepair?
   private(set) var sourcePosition: Int64 = 0
   private(set) var packets: Int64 = 0
-  private(set) var warnings: [FetchWarning] = []
-  private(set) var emptyStreams: [(index: Int, reason: String)] = []
+  var warnings: [FetchWarning] = []
+  var emptyStreams: [(index: Int, reason: String)] = []
 
   /// Adds the streams and writes the header.
   init(
@@ -304,197 +304,6 @@ struct PacketPipeline {
       .cannotPassthrough, "a stream begins in the middle of the source (stream \(index))",
       reason: "all streams of an mp4 or mov must be known at its beginning",
       recovery: "keep the source")
-  }
-
-  /// Judges what was read, after the demuxer's plain end.
-  mutating func checkSource() throws(FetchError) {
-    let media = tracks.filter {
-      $0.entry.description.kind.isMedia && !$0.entry.description.isAttachedPicture
-    }
-    if media.allSatisfy({ $0.line.packets == 0 }) {
-      throw FetchError(
-        .damaged, "no samples: the source announces streams but holds no media",
-        recovery: "fetch the file again, or from another source")
-    }
-    if let line = log.demuxerErrors.first {
-      throw FetchError(
-        .damaged, "the media is damaged or cut", reason: line,
-        recovery: "fetch the file again, or from another source")
-    }
-    try refuseUnknownParameters()
-    if let jumps, jumps.jumps > 0 {
-      warnings.append(
-        FetchWarning(
-          .timestampsRepaired,
-          "the source's clock jumps \(jumps.jumps) times; the jumps were closed"))
-    }
-    for track in media {
-      let index = track.source
-      try judgeCorruption(of: track)
-      if let declared = track.declared, track.line.packets < declared, track.line.packets > 0 {
-        throw FetchError(
-          .damaged,
-          "stream \(index) holds \(track.line.packets) of \(declared) packets: the media is cut",
-          recovery: "fetch the file again, or from another source")
-      }
-      if track.line.packets == 0 {
-        emptyStreams.append((index, "it is announced but empty"))
-        let name = "\(track.entry.description.kind.rawValue) stream \(index)"
-        warnings.append(
-          FetchWarning(
-            .streamDropped, stream: index,
-            "empty \(name) (\(track.entry.description.codecName)) dropped: it holds no packets"))
-      }
-      if track.entry.sampleEntry == "hev1", filledConfiguration(of: track) == nil {
-        warnings.append(
-          FetchWarning(
-            .compatibility, stream: index,
-            "stream \(index) stays hev1, which Apple players may refuse:"
-              + " its parameter sets stand in the stream only"))
-      }
-      if track.repair.movedPresentations + track.repair.inventedTimestamps > 0 {
-        warnings.append(
-          FetchWarning(
-            .timestampsRepaired, stream: index,
-            "\(track.repair.movedPresentations + track.repair.inventedTimestamps) timestamps of"
-              + " stream \(index) were missing or not rising and had to be set"))
-      }
-    }
-  }
-
-  /// A sound or picture that was taken for empty, and then had packets after all.
-  private func refuseUnknownParameters() throws(FetchError) {
-    let streams = demuxer.streams
-    for index in strayPackets.indices where strayPackets[index] > 0 {
-      let kind = streams[index].pointee.codecpar.pointee.codec_type
-      guard kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO,
-        streams[index].pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
-      else { continue }
-      throw FetchError(
-        .cannotPassthrough,
-        "stream \(index) has \(strayPackets[index]) packets, but its parameters (size, rate) are"
-          + " not to be found",
-        recovery: "keep the source")
-    }
-  }
-
-  /// Whether fewer packets came than the source's fragments announce.
-  func missesSamples(of walk: FragmentWalk) -> Bool {
-    tracks.contains { track in
-      guard track.entry.description.kind.isMedia, let id = track.sourceTrack?.id else {
-        return false
-      }
-      return track.line.packets < walk.samples[id, default: 0]
-    }
-  }
-
-  mutating func warn(ofForeignBoxes walk: FragmentWalk) {
-    for type in walk.foreignBoxes.sorted() {
-      let meaning = type == "sefd" ? "Samsung's slow-motion and other camera data" : "unknown data"
-      warnings.append(
-        FetchWarning(
-          .propertyLost, "box \(type) (\(meaning)) at the source's top level is left out"))
-    }
-  }
-
-  /// Damaged packets end a remux, but for a broadcast recording's own: a receiver loses transport
-  /// packets now and then, and nobody has them any more.
-  private mutating func judgeCorruption(of track: Track) throws(FetchError) {
-    guard track.corruptPackets > 0 else { return }
-    let text = "\(track.corruptPackets) packets of stream \(track.source) are damaged"
-    let isRecording = demuxer.mayJump && demuxer.formatName == "mpegts"
-    let isRare = track.corruptPackets <= max(4, track.line.packets / 100)
-    guard isRecording, isRare, !track.endsCorrupt else {
-      throw FetchError(
-        .damaged, text, recovery: "fetch the file again, or from another source")
-    }
-    warnings.append(
-      FetchWarning(
-        .unusual, stream: track.source, "\(text) in the source itself; they are kept as they are"))
-  }
-
-  /// What the finished index must be told, in the order of its tracks.
-  var amendments: [TrackAmendment] {
-    // Leading pictures may be shown before the first packet's time.
-    var origin: (value: Int64, base: AVRational) = (0, AVRational(num: 1, den: 1))
-    var isFirst = true
-    for track in tracks
-    where track.entry.description.kind.isMedia && !track.entry.description.isAttachedPicture {
-      guard let begin = track.line.firstPresentation else { continue }
-      if isFirst || av_compare_ts(begin, track.to, origin.value, origin.base) < 0 {
-        origin = (begin, track.to)
-        isFirst = false
-      }
-    }
-    return tracks.filter { $0.line.packets > 0 && !$0.entry.description.isAttachedPicture }.map {
-      track in
-      var amendment = TrackAmendment()
-      if track.entry.description.kind.isMedia {
-        amendment.presentation = presentation(of: track, origin: origin)
-      }
-      if track.entry.sampleEntry == "dvh1" { amendment.sampleEntry = "dvh1" }
-      if let configuration = filledConfiguration(of: track) {
-        amendment.sampleEntry = "hvc1"
-        amendment.replacedBoxes = [configuration]
-      }
-      if track.entry.description.kind == .video, let source = track.sourceTrack {
-        amendment.entryBoxes = TrackAmendment.carriedBoxes.compactMap { source.entryBoxes[$0] }
-      }
-      return amendment
-    }
-  }
-
-  /// The HEVC configuration with the parameter sets that only the stream had.
-  private func filledConfiguration(of track: Track) -> [UInt8]? {
-    let parameters = track.parameters.pointee
-    guard track.entry.description.lacksParameterSets, let extradata = parameters.extradata else {
-      return nil
-    }
-    let payload = Array(
-      UnsafeBufferPointer(start: extradata, count: Int(parameters.extradata_size)))
-    return HEVCParameterSets.configuration(from: payload, units: track.parameterSets)
-  }
-
-  /// - Parameter origin: the earliest presentation of all; it becomes zero.
-  private func presentation(
-    of track: Track, origin: (value: Int64, base: AVRational)
-  ) -> TrackAmendment.Presentation? {
-    guard let begin = track.line.firstPresentation, var end = track.line.lastPresentationEnd,
-      let first = track.line.firstDTS
-    else { return nil }
-    if let seconds = track.sourceTrack?.presentedEnd {
-      // The source's edit list may end inside its last packet.
-      let shift = av_rescale_q(track.shift, track.from, track.to)
-      let ticks = Double(track.to.den) / Double(track.to.num)
-      let sourceEnd = Int64((seconds * ticks).rounded()) - shift
-      let tick = Int64(ticks / Double(max(track.sourceTrack?.movieTimescale ?? 1, 1))) + 1
-      if sourceEnd < end - tick, sourceEnd > begin { end = sourceEnd }
-    }
-    return TrackAmendment.Presentation(
-      delay: begin - av_rescale_q(origin.value, origin.base, track.to), mediaStart: begin - first,
-      duration: end - begin)
-  }
-
-  /// What the output must be found to hold, in the output's order.
-  var expectations: [OutputExpectation] {
-    tracks.filter { $0.line.packets > 0 && !$0.entry.description.isAttachedPicture }.map {
-      OutputExpectation(description: $0.entry.description, line: $0.line, timeBase: $0.to)
-    }
-  }
-
-  var ledger: [StreamLedger] {
-    tracks.filter { $0.line.packets > 0 }.map {
-      StreamLedger(
-        index: $0.source, packets: $0.line.packets, bytes: $0.line.bytes,
-        duration: Double($0.line.span) * Double($0.to.num) / Double($0.to.den))
-    }
-  }
-
-  /// Seconds from zero to the end of the last presentation.
-  var duration: Double {
-    tracks.filter { !$0.entry.description.isAttachedPicture }.reduce(0) {
-      max($0, Double($1.line.lastPresentationEnd ?? 0) * Double($1.to.num) / Double($1.to.den))
-    }
   }
 }
 

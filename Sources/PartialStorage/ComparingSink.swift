@@ -37,6 +37,7 @@ package final class ComparingSink: ByteSink {
         throw FetchError(.damaged, "the part on disk belongs to another version of the resource")
       }
     }
+    if offset + Int64(bytes.count) >= compareBelow { part.confirm() }
     if known < bytes.count {
       try part.write(
         UnsafeRawBufferPointer(rebasing: bytes[known...]), at: offset + Int64(known))

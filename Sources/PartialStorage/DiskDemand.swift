@@ -17,6 +17,17 @@ package struct DiskDemand: Sendable, Hashable {
   /// What file systems and the index need beyond the media.
   static let margin: Int64 = 1 << 20
 
+  /// Fails with `.diskFull` where the folder's file system has no room for it.
+  package func check(_ folder: Folder) throws(FetchError) {
+    let available: Int64
+    do throws(SystemError) {
+      available = try folder.availableBytes()
+    } catch {
+      throw error.fetchError("asking for the free space of \(folder.path)")
+    }
+    try check(available: available, folder: folder.path)
+  }
+
   /// Fails with `.diskFull` where `available` bytes will not do.
   package func check(available: Int64, folder: String) throws(FetchError) {
     let (media, overflow) = missing.addingReportingOverflow(output)

@@ -102,6 +102,11 @@ package final class FileDescriptor: Sendable {
     _ = try retryingInterrupts("ftruncate") { ftruncate(rawValue, Int(size)) }
   }
 
+  /// Sets the permission bits.
+  package func setMode(_ mode: UInt32) throws(SystemError) {
+    _ = try retryingInterrupts("fchmod") { fchmod(rawValue, mode & 0o777) }
+  }
+
   /// Waits until data and metadata are on the disk.
   ///
   /// An error is final: a second call would lie.
@@ -119,6 +124,11 @@ package final class FileDescriptor: Sendable {
   /// Never fails.
   package func startWriteback(_ range: ByteRange) {
     _ = vf_start_writeback(rawValue, range.lowerBound, range.count)
+  }
+
+  /// Waits until a range of the data is on its way to the disk; never fails.
+  package func finishWriteback(_ range: ByteRange) {
+    _ = vf_finish_writeback(rawValue, range.lowerBound, range.count)
   }
 
   /// Takes an exclusive lock that ends with this descriptor; false where another process holds it.

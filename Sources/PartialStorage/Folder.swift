@@ -100,6 +100,15 @@ package final class Folder: Sendable {
       ? FileStatus(result) : nil
   }
 
+  /// What stands behind a name, symbolic links followed; nil where nothing does.
+  package func resolvedStatus(of name: String) -> FileStatus? {
+    var result = stat()
+    return fstatat(descriptor.rawValue, name, &result, 0) == 0 ? FileStatus(result) : nil
+  }
+
+  /// Whether the folder itself has been removed under us.
+  package var isGone: Bool { (try? descriptor.status().links) == 0 }
+
   /// Removes a name; one that is not there counts as removed.
   package func remove(_ name: String) throws(SystemError) {
     do {

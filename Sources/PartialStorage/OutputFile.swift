@@ -16,6 +16,8 @@ package final class OutputFile: Sendable {
     case exists
   }
 
+  private static let syncPiece: Int64 = 16 << 20
+
   package let descriptor: FileDescriptor
   package let folder: Folder
   /// The hidden name, where the file needs one.
@@ -60,10 +62,20 @@ package final class OutputFile: Sendable {
   }
 
   /// Waits until the content is on the disk.
-  package func sync() throws(FetchError) {
+  ///
+  /// - Parameter cancellation: looked at between pieces, so that a slow disk holds up nobody.
+  package func sync(_ cancellation: CancellationFlag? = nil) throws(FetchError) {
     do throws(SystemError) {
+      let size = try descriptor.status().size
+      var offset: Int64 = 0
+      while let piece = ByteRange(offset, min(size, offset + Self.syncPiece)) {
+        if cancellation?.isCancelled == true { throw SystemError("fsync", errno: ECANCELED) }
+        descriptor.finishWriteback(piece)
+        offset = piece.upperBound
+      }
       try descriptor.sync()
     } catch {
+      if error.number == ECANCELED { throw .cancelled }
       throw error.fetchError("syncing the output in \(folder.path)")
     }
   }

@@ -34,6 +34,11 @@ package final class PartialFile: ByteSink {
     var recordFile: FileDescriptor?
     var writeback: ByteRange?
     var isGone = false
+    /// Whether the name in the folder is still this file's.
+    var hasName = true
+    /// Whether the bytes are known to be as they were written; false for those of another boot until
+    /// some have been compared.
+    var isConfirmed: Bool
     var onPresent: (@Sendable (ByteRange) -> Void)?
   }
 
@@ -59,7 +64,7 @@ package final class PartialFile: ByteSink {
     self.name = name
     self.found = found
     self.isFromAnotherBoot = isFromAnotherBoot
-    state = Locked(State(record: record))
+    state = Locked(State(record: record, isConfirmed: !isFromAnotherBoot))
   }
 
   // MARK: - Opening
@@ -67,67 +72,98 @@ package final class PartialFile: ByteSink {
   /// Opens or makes the part of a resource and locks it.
   ///
   /// - Parameters:
-  ///   - takesSuffix: uses `.KEY-2.part` and so on where a live process holds the first; otherwise
-  ///     that is `.output`.
+  ///   - takesSuffix: uses `.KEY-2.part` and so on where a live process holds the first, and picks up
+  ///     what a dead one left there; otherwise a live holder is `.output`.
   ///   - bootID: of the running system.
   package static func open(
     in folder: Folder, key: ResourceKey, takesSuffix: Bool, bootID: String = BootIdentity.current
   ) throws(FetchError) -> PartialFile {
-    var suffix = 1
-    while true {
-      let name = suffix == 1 ? ".\(key).part" : ".\(key)-\(suffix).part"
-      do throws(SystemError) {
-        let descriptor = try FileDescriptor.open(
-          name, in: folder.descriptor, O_RDWR | O_CREAT | O_NOFOLLOW)
-        if try descriptor.tryLock() {
-          // Between open and lock the holder may have finished and removed the name.
-          let status = try descriptor.status()
-          guard let named = folder.status(of: name), named.isSameFile(as: status) else { continue }
-          return try adopt(
-            descriptor, size: status.size, in: folder, name: name, key: key,
-            bootID: bootID)
+    do throws(SystemError) {
+      if takesSuffix {
+        let left = (1...maximumSuffix).map { name(of: key, $0) }.filter(folder.contains)
+        for name in left {
+          guard let held = try lock(name, in: folder, makes: false), held.size > 0 else { continue }
+          return try adopt(held, in: folder, name: name, key: key, bootID: bootID)
         }
-      } catch {
-        throw error.fetchError("opening the part \(folder.path)/\(name)")
       }
-      guard takesSuffix, suffix < 100 else {
-        throw FetchError(
-          .output, "another run is fetching this to the same folder",
-          reason: "\(folder.path)/\(name) is locked",
-          recovery: "wait for it, or use another folder")
+      for suffix in 1...(takesSuffix ? maximumSuffix : 1) {
+        let name = name(of: key, suffix)
+        guard let held = try lock(name, in: folder, makes: true) else { continue }
+        return try adopt(held, in: folder, name: name, key: key, bootID: bootID)
       }
-      suffix += 1
+    } catch {
+      throw error.fetchError("opening the part \(folder.path)/\(name(of: key, 1))")
+    }
+    throw FetchError(
+      .output, "another run is fetching this to the same folder",
+      reason: "\(folder.path)/\(name(of: key, 1)) is locked",
+      recovery: "wait for it, or use another folder")
+  }
+
+  private static let maximumSuffix = 100
+
+  private static func name(of key: ResourceKey, _ suffix: Int) -> String {
+    suffix == 1 ? ".\(key).part" : ".\(key)-\(suffix).part"
+  }
+
+  /// A part that this process holds the lock of.
+  private struct Held {
+    var descriptor: FileDescriptor
+    var size: Int64
+  }
+
+  /// Opens and locks a part; nil where a live process holds it, or where there is none to open.
+  private static func lock(
+    _ name: String, in folder: Folder, makes: Bool
+  ) throws(SystemError) -> Held? {
+    while true {
+      let descriptor: FileDescriptor
+      do throws(SystemError) {
+        descriptor = try FileDescriptor.open(
+          name, in: folder.descriptor, O_RDWR | O_NOFOLLOW | (makes ? O_CREAT : 0), mode: 0o600)
+      } catch  where !makes && error.isMissingFile {
+        return nil
+      }
+      guard try descriptor.tryLock() else { return nil }
+      // Between open and lock the holder may have finished and removed the name.
+      let status = try descriptor.status()
+      guard let named = folder.status(of: name), named.isSameFile(as: status) else { continue }
+      if status.isPrivate { return Held(descriptor: descriptor, size: status.size) }
+      // In a folder that others can write to, a part may have been planted.
+      guard status.isOwn else { throw SystemError("open", errno: EPERM) }
+      try folder.remove(name)
     }
   }
 
   private static func adopt(
-    _ descriptor: FileDescriptor, size: Int64, in folder: Folder, name: String, key: ResourceKey,
-    bootID: String
+    _ held: Held, in folder: Folder, name: String, key: ResourceKey, bootID: String
   ) throws(SystemError) -> PartialFile {
+    let size = held.size
     var record = ResumeRecord(resource: key.digest, bootID: bootID)
-    var found = Found.nothing
+    var found = size > 0 ? Found.unusable(bytes: size) : .nothing
     var isFromAnotherBoot = false
-    if let old = readRecord(in: folder, name: name, key: key) {
-      var ranges = old.trustedRanges(bootID: bootID)
-      ranges = ranges.clamped(to: size)
-      let end = max(old.total ?? 0, old.ranges.upperBound)
-      if size > end || (ranges.isEmpty && old.publication == nil) {
-        found = size > 0 ? .unusable(bytes: size) : .nothing
-      } else {
+    if let old = readRecord(in: folder, name: name, key: key), size <= old.total ?? .max {
+      let ranges = old.trustedRanges(bootID: bootID).clamped(to: size)
+      if !ranges.isEmpty || old.publication != nil {
         record = old
         record.ranges = ranges
-        record.synced = old.bootID == bootID ? old.synced : ranges
+        record.synced = old.bootID == bootID ? old.synced.clamped(to: size) : ranges
         found = .resumable
         isFromAnotherBoot = old.bootID != bootID
       }
-    } else if size > 0 {
-      found = .unusable(bytes: size)
     }
     let part = PartialFile(
-      descriptor: descriptor, folder: folder, name: name, found: found,
+      descriptor: held.descriptor, folder: folder, name: name, found: found,
       isFromAnotherBoot: isFromAnotherBoot, record: record)
     try folder.remove(part.newRecordName)
-    if found != .resumable { try part.clear() }
+    if found == .resumable {
+      // What no record claims is worth nothing, and must not stay behind the end.
+      if size > record.ranges.upperBound {
+        try held.descriptor.truncate(to: record.ranges.upperBound)
+      }
+    } else {
+      try part.clear()
+    }
     return part
   }
 
@@ -136,7 +172,8 @@ package final class PartialFile: ByteSink {
     guard
       let file = try? FileDescriptor.open(
         name + ".json", in: folder.descriptor, O_RDONLY | O_NOFOLLOW),
-      let content = try? file.bytes(at: 0, count: 8 << 20)
+      let status = try? file.status(), status.isPrivate,
+      let content = try? file.bytes(at: 0, count: Int(min(status.size, 8 << 20)))
     else { return nil }
     return ResumeRecord(decoding: content, resource: key.digest)
   }
@@ -157,6 +194,9 @@ package final class PartialFile: ByteSink {
       writeRecord(&state)
     }
   }
+
+  /// Some of the bytes have been compared with the resource's, and are equal.
+  package func confirm() { state.withLock { $0.isConfirmed = true } }
 
   /// Announces each range as it becomes readable, on the transfer thread; what is there already is
   /// announced before this returns.
@@ -259,12 +299,19 @@ package final class PartialFile: ByteSink {
   /// Gives the part a name of its own; `remove()` then only takes the record away.
   ///
   /// - Throws: `.output` where the name is taken and not to be replaced.
-  package func publish(as newName: String, replacing: Bool) throws(FetchError) {
+  ///
+  /// - Parameter mode: the permission bits that it gets, since a part is for its owner alone.
+  package func publish(
+    as newName: String, replacing: Bool, mode: UInt32
+  ) throws(FetchError) {
     let directory = folder.descriptor.rawValue
     do throws(SystemError) {
+      try descriptor.setMode(mode)
       try descriptor.sync()
       if replacing {
         _ = try retryingInterrupts("renameat") { renameat(directory, name, directory, newName) }
+        // The next run may have taken the old name by now.
+        state.withLock { $0.hasName = false }
       } else {
         _ = try retryingInterrupts("linkat") { linkat(directory, name, directory, newName, 0) }
       }
@@ -276,10 +323,12 @@ package final class PartialFile: ByteSink {
 
   /// Removes the part and its record.
   package func remove() {
-    state.withLock { state in
+    let hasName = state.withLock { state in
       state.isGone = true
       state.recordFile = nil
+      return state.hasName
     }
+    guard hasName else { return }
     // The record first: a part without one is worth nothing, a record without its part could lie.
     try? folder.remove(recordName)
     try? folder.remove(newRecordName)
@@ -294,6 +343,7 @@ package final class PartialFile: ByteSink {
       state.recordFile = nil
       let resource = state.record.resource
       state.record = ResumeRecord(resource: resource, bootID: BootIdentity.current)
+      state.isConfirmed = true
       state.sinceRecord = 0
       state.unsynced = 0
       state.writeback = nil
@@ -308,7 +358,8 @@ package final class PartialFile: ByteSink {
     guard !state.isGone else { return }
     state.sinceRecord = 0
     state.lastRecord = .now
-    state.record.bootID = BootIdentity.current
+    // Written as of this boot, bytes of another one would be trusted unseen from then on.
+    if state.isConfirmed { state.record.bootID = BootIdentity.current }
     let content = state.record.encoded()
     do throws(SystemError) {
       if content.count <= Self.singlePage {

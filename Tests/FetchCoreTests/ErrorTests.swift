@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: OutcomeCode.allCases)
   func partOutlivesOnlyWhatARerunCanMend(code: OutcomeCode) {
     let keeping: Set<OutcomeCode> = [
-      .internal, .network, .busy, .denied, .diskFull, .output, .localIO, .signal,
+      .network, .busy, .denied, .diskFull, .output, .localIO, .signal,
     ]
     #expect(code.keepsPart == keeping.contains(code))
   }

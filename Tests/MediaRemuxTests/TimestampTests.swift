@@ -109,6 +109,19 @@ struct TimestampTests {
     #expect(jumps.offset(stream: 0, dts: 40_000, duration: 40_000) == 3_040_000)
   }
 
+  @Test func aLongPauseOfOneStreamIsNoJump() {
+    // A picture every 15 s, sound all the time.
+    var jumps = JumpRepair(streams: 2)
+    for second: Int64 in 0...45 {
+      if second % 15 == 0 {
+        let picture = jumps.offset(stream: 0, dts: second * 1_000_000, duration: 40_000)
+        #expect(picture == 0)
+      }
+      #expect(jumps.offset(stream: 1, dts: second * 1_000_000, duration: 1_000_000) == 0)
+    }
+    #expect(jumps.jumps == 0)
+  }
+
   @Test func aSingleMadStampDoesNotStretchTheRest() {
     var jumps = JumpRepair(streams: 1)
     var end: Int64 = 0

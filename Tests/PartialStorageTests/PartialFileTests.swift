@@ -138,6 +138,92 @@ import Testing
     #expect(scratch.names.isEmpty)
   }
 
+  @Test func bytesOfAnotherBootStayUntrustedUntilSomeWereCompared() throws {
+    let scratch = try Scratch()
+    do {
+      let part = try open(scratch)
+      part.updateRecord { $0.strongETag = "\"v1\"" }
+      try part.write([1, 2, 3, 4], at: 0)
+      try part.sync()
+    }
+    // The record as a boot before this one would have left it.
+    let name = ".\(key).part.json"
+    let content = try #require(scratch.content(name))
+    var old = try #require(ResumeRecord(decoding: content, resource: key.digest))
+    old.bootID = "an-earlier-boot"
+    try scratch.write(name, old.encoded())
+    try open(scratch).flushRecord()
+    let part = try open(scratch)
+    #expect(part.isFromAnotherBoot)
+    let sink = ComparingSink(part, compareBelow: 4)
+    let equal: [UInt8] = [3, 4]
+    try equal.withUnsafeBytes { try sink.write($0, at: 2) }
+    part.flushRecord()
+    #expect(part.record.bootID == BootIdentity.current)
+  }
+
+  @Test func partOfUnknownSizeIsCutToWhatItsRecordClaims() throws {
+    let scratch = try Scratch()
+    do {
+      let part = try open(scratch)
+      part.updateRecord { $0.strongETag = "\"v1\"" }
+      try part.write([UInt8](repeating: 1, count: 1 << 20), at: 0)
+      // Not in the record: it is rewritten for each mebibyte.
+      try part.write([2, 2, 2], at: 1 << 20)
+    }
+    let part = try open(scratch)
+    #expect(part.found == .resumable)
+    #expect(scratch.content(part.name)?.count == 1 << 20)
+  }
+
+  @Test func partThatOthersCouldHavePlantedIsNotUsed() throws {
+    let scratch = try Scratch()
+    try leave(scratch, bytes: 2 << 20)
+    let name = "\(scratch.path)/.\(key).part"
+    chmod(name, 0o666)
+    #expect(try open(scratch).found == .nothing)
+    try leave(scratch, bytes: 2 << 20)
+    link(name, name + ".other")
+    #expect(try open(scratch).found == .nothing)
+    unlink(name)
+    symlink("/etc/hostname", name)
+    #expect(throws: FetchError.self) { try open(scratch) }
+  }
+
+  @Test func deadRunsPartIsPickedUpWhateverItsNumber() throws {
+    let scratch = try Scratch()
+    let first = try open(scratch)
+    do {
+      let second = try open(scratch, takesSuffix: true)
+      second.updateRecord { $0.strongETag = "\"v1\"" }
+      try second.write([1, 2, 3], at: 0)
+      second.flushRecord()
+    }
+    let third = try open(scratch, takesSuffix: true)
+    #expect(third.name == ".\(key)-2.part" && third.found == .resumable)
+    withExtendedLifetime(first) {}
+  }
+
+  @Test func keptSourceGetsItsNameAndPermissionsAndLeavesNothing() throws {
+    let scratch = try Scratch()
+    let part = try open(scratch)
+    try part.write([1, 2], at: 0)
+    try part.publish(as: "film.source.mkv", replacing: false, mode: 0o640)
+    part.remove()
+    #expect(scratch.names == ["film.source.mkv"])
+    let status = try scratch.folder().status(of: "film.source.mkv")
+    #expect(try #require(status).mode & 0o777 == 0o640)
+    let other = try open(scratch)
+    #expect(throws: FetchError.self) {
+      try other.publish(as: "film.source.mkv", replacing: false, mode: 0o640)
+    }
+    try other.publish(as: "film.source.mkv", replacing: true, mode: 0o640)
+    // The next run's part has the name by now.
+    let next = try open(scratch)
+    other.remove()
+    #expect(scratch.names.contains(next.name))
+  }
+
   @Test func recordWithManyRangesSurvives() throws {
     let scratch = try Scratch()
     do {

@@ -111,6 +111,21 @@ import Testing
     #expect(machine.handle(.published) == [.finish(.succeeded)])
   }
 
+  @Test func failingDiskStopsBothStages() {
+    let full = FetchError(.diskFull, "full")
+    var machine = running()
+    #expect(machine.handle(.storageFailed(full)) == [.cancelTransfer, .cancelExport])
+    #expect(machine.handle(.transferFailed(.cancelled)).isEmpty)
+    #expect(machine.handle(.exportFailed(.cancelled)) == [.finish(.failed(full))])
+  }
+
+  @Test func targetThatTurnsUpLateCanCountAsDone() {
+    var machine = running()
+    _ = machine.handle(.transferCompleted(total: 9, isFramed: true))
+    _ = machine.handle(.exportFinished(outcome))
+    #expect(machine.handle(.publishedByAnother) == [.finish(.skipped)])
+  }
+
   @Test func firstFailureDecides() {
     var machine = running()
     _ = machine.handle(.exportFailed(damaged))
@@ -155,6 +170,7 @@ import Testing
         if steps > 20 { events.append(.cancel) }
         if transferRuns {
           events += [.accepted, .transferFailed(network), .transferPaused(.zero), .restart]
+          events += [.storageFailed(damaged)]
           events += [.transferCompleted(total: 3, isFramed: true)]
         }
         if exportRuns { events += [.exportFailed(damaged), .exportFinished(outcome)] }

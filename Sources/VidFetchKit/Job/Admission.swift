@@ -24,14 +24,7 @@ struct Admission: Sendable {
     let name = target.name(from: proposals)
     if try target.isSatisfied(by: name) { return .exists(path: target.path(of: name)) }
     if let missing, let total {
-      let available: Int64
-      do throws(SystemError) {
-        available = try target.folder.availableBytes()
-      } catch {
-        throw error.fetchError("asking for the free space of \(target.folder.path)")
-      }
-      try DiskDemand(missing: missing, output: total)
-        .check(available: available, folder: target.folder.path)
+      try DiskDemand(missing: missing, output: total).check(target.folder)
     }
     return .welcome
   }

@@ -53,6 +53,8 @@ final class HTTPFetch: ExchangeDelegate {
     var highWater: Int64 = 0
     var lastNewByte = ContinuousClock.now
     var rejections = 0
+    /// How often the remote was found to have changed.
+    var changes = 0
     var expectation = RangeExpectation(asked: nil)
     var isPlain = false
     /// Whether this run has proven that the bytes on disk are the resource's.
@@ -172,8 +174,12 @@ final class HTTPFetch: ExchangeDelegate {
   }
 
   /// What is there belongs to the past: the next request is for a resource that nothing is known of.
-  func forget() {
+  ///
+  /// - Parameter isNew: another version takes its place, so that each of its bytes is a new one.
+  func forget(isNew: Bool) {
     state.withLock { state in
+      if isNew { state.highWater = 0 }
+      state.isAdmitted = false
       state.total = nil
       state.isTotalOfThisRun = false
       state.isPlain = false
@@ -199,6 +205,7 @@ final class HTTPFetch: ExchangeDelegate {
         compareBelow: compares ? offset + expectation.overlap : nil)
     case .alreadyComplete:
       let total = expectation.total ?? part.ranges.byteCount
+      if let refusal = refusal(total: total) { return discard(.report(refusal)) }
       return discard(.report(.completed(total: total, isFramed: true)))
     case .tryPlainRange:
       state.withLock { $0.isPlain = true }
@@ -206,7 +213,7 @@ final class HTTPFetch: ExchangeDelegate {
     case .restartFromZero:
       return discard(.report(.restart(.rangeIgnored, bytes: part.ranges.byteCount)))
     case .remoteChanged:
-      return discard(.report(.restart(.remoteChanged, bytes: part.ranges.byteCount)))
+      return discard(.report(afterChange()))
     case .contradiction(let error):
       return discard(.report(.failed(error)))
     case .rejectRange(let text):
@@ -238,7 +245,7 @@ final class HTTPFetch: ExchangeDelegate {
       case nil: report(.failed(FetchError(.internal, "an exchange was stopped for no reason")))
       }
     case .failed where comparison?.differs == true:
-      report(.restart(.remoteChanged, bytes: part.ranges.byteCount))
+      report(afterChange())
     case .failed(let failure):
       report(afterFailure(failure))
     }
@@ -255,24 +262,12 @@ final class HTTPFetch: ExchangeDelegate {
   ) -> BodyDisposition {
     let name = response.contentDisposition.flatMap(ContentDisposition.filename)
     let have = part.ranges.firstMissing()
-    let isFirst = state.withLock { state in
+    state.withLock { state in
       state.proposedName = name ?? state.proposedName
       state.total = total
       state.isTotalOfThisRun = total != nil
-      defer { state.isAdmitted = true }
-      return !state.isAdmitted
     }
-    if isFirst {
-      do throws(FetchError) {
-        let admission = Admission(
-          proposals: proposals, missing: total.map { $0 - have }, total: total)
-        if case .exists(let path) = try admit(admission) {
-          return discard(.report(.targetExists(path: path)))
-        }
-      } catch {
-        return discard(.report(.failed(error)))
-      }
-    }
+    if let refusal = refusal(total: total) { return discard(.report(refusal)) }
     if have == 0 {
       let validators = response.validators
       part.updateRecord { record in
@@ -283,6 +278,8 @@ final class HTTPFetch: ExchangeDelegate {
         record.total = total
         record.proposedName = name
       }
+    } else if total != nil, part.record.total == nil {
+      part.updateRecord { $0.total = total }
     }
     report(.accepted(total: total))
     guard let compareBelow else { return .write(to: part, at: offset, limit: nil) }
@@ -291,7 +288,40 @@ final class HTTPFetch: ExchangeDelegate {
     return .write(to: sink, at: offset, limit: nil)
   }
 
+  /// Asks once for each version whether it is welcome; nil where it is.
+  private func refusal(total: Int64?) -> Report? {
+    let isFirst = state.withLock { state in
+      defer { state.isAdmitted = true }
+      return !state.isAdmitted
+    }
+    guard isFirst else { return nil }
+    let have = part.ranges.firstMissing()
+    do throws(FetchError) {
+      let admission = Admission(
+        proposals: proposals, missing: total.map { $0 - have }, total: total)
+      if case .exists(let path) = try admit(admission) { return .targetExists(path: path) }
+      return nil
+    } catch {
+      return .failed(error)
+    }
+  }
+
   // MARK: - What follows
+
+  /// Another version is fetched from its beginning, but not for ever.
+  private func afterChange() -> Report {
+    let changes = state.withLock { state in
+      state.changes += 1
+      return state.changes
+    }
+    guard changes <= settings.retries + 1 else {
+      return .failed(
+        FetchError(
+          .network, "the remote file keeps changing while it is fetched",
+          recovery: "run the same command again when it has settled"))
+    }
+    return .restart(.remoteChanged, bytes: part.ranges.byteCount)
+  }
 
   private func afterBody(_ response: HTTPResponse) -> Report {
     let ranges = part.ranges

@@ -19,10 +19,13 @@ final class JobRun {
   /// Where the bytes come from.
   private enum Source {
     case remote(HTTPFetch, PartialFile)
-    case local(FileDescriptor, FileStatus)
+    /// The part is empty: it only holds the lock of the hidden names beside the output.
+    case local(FileDescriptor, FileStatus, lock: PartialFile)
   }
 
   private static let tick = Duration.milliseconds(100)
+  /// More is not read by anybody, and a hostile source could fill the memory with it.
+  private static let maximumWarnings = 200
 
   private let request: JobRequest
   private let cancellation: CancellationFlag
@@ -37,6 +40,7 @@ final class JobRun {
   private var source: Source?
   private var waitEnds: ContinuousClock.Instant?
   private var lastProgress: ContinuousClock.Instant?
+  private var restartsForNewVersion = false
 
   private var generation = 0
   private var session: RemuxSession?
@@ -44,6 +48,7 @@ final class JobRun {
   private var counters = RemuxCounters()
   private var outcome: RemuxOutcome?
   private var total: Int64?
+  private var warned: Set<FetchWarning> = []
 
   init(
     _ request: JobRequest, cancellation: CancellationFlag,
@@ -89,32 +94,37 @@ final class JobRun {
   /// Opens everything that can be opened before the first byte; false where the job is over already.
   private func prepare() throws(FetchError) -> Bool {
     let address = try SourceAddress(request.source)
-    var local: (FileDescriptor, FileStatus)?
-    if case .file(let path) = address { local = try LocalSource.open(path) }
-    let target = try JobTarget(request)
-    self.target = target
-    if let name = target.nameIfKnown, case .file = address {
-      if try target.isSatisfied(by: name, source: local?.1) {
+    switch address {
+    case .file(let path): return try prepareLocal(path)
+    case .url(let text): return try prepareRemote(HTTPFetch.parse(text))
+    }
+  }
+
+  private func prepareLocal(_ path: String) throws(FetchError) -> Bool {
+    let (file, status) = try LocalSource.open(path)
+    let (target, lock) = try openTarget(key: LocalSource.key(of: path), takesSuffix: true)
+    do throws(FetchError) {
+      let name = target.name(from: localProposals)
+      if try target.isSatisfied(by: name, source: status) {
+        lock.remove()
         return skip(to: target.path(of: name))
       }
+      try DiskDemand(missing: 0, output: status.size).check(target.folder)
+    } catch {
+      lock.remove()
+      throw error
     }
-    if let local {
-      source = .local(local.0, local.1)
-      if target.nameIfKnown == nil {
-        let name = target.name(from: localProposals)
-        if try target.isSatisfied(by: name, source: local.1) {
-          return skip(to: target.path(of: name))
-        }
-      }
-      announceStart()
-      return true
-    }
-    guard case .url(let text) = address else { return true }
-    let url = try HTTPFetch.parse(text)
-    let part = try PartialFile.open(in: target.folder, key: url.key, takesSuffix: target.isPrivate)
+    source = .local(file, status, lock: lock)
+    announceStart()
+    return true
+  }
+
+  private func prepareRemote(_ address: HTTPFetch.Address) throws(FetchError) -> Bool {
+    let (target, part) = try openTarget(key: address.key, takesSuffix: nil)
     if let path = target.published(by: part.record) {
       // The run before this one had done everything but remove its part.
-      part.remove()
+      result.path = path
+      keepOrRemove(part, sourceName: part.record.proposedName ?? address.url.lastPathComponent)
       return skip(to: path)
     }
     do throws(FetchError) {
@@ -131,11 +141,30 @@ final class JobRun {
       emit(.restart(reason: .partUnusable, bytes: bytes))
     }
     let fetch = HTTPFetch(
-      url, settings: request.transfer, part: part,
+      address, settings: request.transfer, part: part,
       admit: { [target] admission throws(FetchError) in try admission.check(target) },
       report: { [mailbox] in mailbox.post(.fetch($0)) })
     source = .remote(fetch, part)
     return true
+  }
+
+  /// Opens the target's folder and the part in it.
+  ///
+  /// A run that ends may remove its empty folder while this one opens it; then it is made again.
+  private func openTarget(
+    key: ResourceKey, takesSuffix: Bool?
+  ) throws(FetchError) -> (JobTarget, PartialFile) {
+    while true {
+      let target = try JobTarget(request)
+      self.target = target
+      do throws(FetchError) {
+        let part = try PartialFile.open(
+          in: target.folder, key: key, takesSuffix: takesSuffix ?? target.isPrivate)
+        return (target, part)
+      } catch {
+        guard target.folder.isGone, !cancellation.isCancelled else { throw error }
+      }
+    }
   }
 
   private var localProposals: [String?] {
@@ -184,6 +213,7 @@ final class JobRun {
     case .failed(let error): perform(machine.handle(.transferFailed(error)))
     case .restart(let reason, let bytes):
       emit(.restart(reason: reason, bytes: bytes))
+      restartsForNewVersion = reason == .remoteChanged
       if reason == .remoteChanged {
         warn(
           FetchWarning(.remoteChanged, "the remote file changed; it is fetched from its beginning"))
@@ -215,6 +245,8 @@ final class JobRun {
 
   private func perform(_ actions: [JobStateMachine.Action]) {
     for action in actions {
+      // What an action led to may have ended the job.
+      if machine.isOver, !action.isEnding { return }
       switch action {
       case .request: fetch?.request()
       case .wait(let wait): waitEnds = .now + wait
@@ -240,6 +272,15 @@ final class JobRun {
     return part
   }
 
+  /// The part, be it only a lock.
+  private var anyPart: PartialFile? {
+    switch source {
+    case .remote(_, let part): part
+    case .local(_, _, let lock): lock
+    case nil: nil
+    }
+  }
+
   private func startExport() {
     guard let target, let source else { return }
     endExport()
@@ -251,7 +292,7 @@ final class JobRun {
       let descriptor: FileDescriptor =
         switch source {
         case .remote(_, let part): part.descriptor
-        case .local(let file, _): file
+        case .local(let file, _, _): file
         }
       let session = try RemuxSession(
         RemuxRequest(format: request.format, indexFirst: request.indexFirst),
@@ -269,10 +310,10 @@ final class JobRun {
     case .remote(_, let part):
       if let total { session.send(.total(total)) }
       part.announce { session.send(.have($0)) }
-    case .local(_, let status):
+    case .local(_, let status, _):
       total = status.size
-      if let all = ByteRange(0, status.size) { session.send(.have(all)) }
       session.send(.total(status.size))
+      if let all = ByteRange(0, status.size) { session.send(.have(all)) }
       session.send(.ended(total: status.size, isFramed: true))
     case nil: break
     }
@@ -288,16 +329,17 @@ final class JobRun {
   }
 
   private var outputStem: String {
-    guard let part, part.name.hasSuffix(".part") else { return LocalSource.uniqueStem() }
+    guard let part = anyPart else { return ".vidfetch" }
     return String(part.name.dropLast(".part".count))
   }
 
   private func resetPart() {
     endExport()
-    fetch?.forget()
+    fetch?.forget(isNew: restartsForNewVersion)
     total = nil
     result.streams = []
     result.warnings.removeAll { $0.stream != nil }
+    warned = Set(result.warnings)
     do throws(FetchError) {
       try part?.restart()
     } catch {
@@ -310,7 +352,7 @@ final class JobRun {
     do throws(FetchError) {
       try part.syncIfDue()
     } catch {
-      perform(machine.handle(.transferFailed(error)))
+      perform(machine.handle(.storageFailed(error)))
     }
   }
 
@@ -324,8 +366,8 @@ final class JobRun {
         throw FetchError(.internal, "the export ended before the download had")
       }
       let name = target.name(from: fetch?.proposals ?? localProposals)
-      try output.sync()
-      result.path = try target.publish(output, as: name) { name throws(FetchError) in
+      try output.sync(cancellation)
+      let path = try target.publish(output, as: name) { name throws(FetchError) in
         guard let part else { return }
         do throws(SystemError) {
           let status = try output.descriptor.status()
@@ -334,11 +376,17 @@ final class JobRun {
           throw error.fetchError("publishing \(target.path(of: name))")
         }
       }
+      guard let path else {
+        result.path = target.path(of: name)
+        perform(machine.handle(.publishedByAnother))
+        return
+      }
+      result.path = path
       result.bytes = outcome.bytes
       result.duration = outcome.duration
       result.completeBy = outcome.completeBy
       result.streams = outcome.plan.streams
-      keepOrRemovePart(target)
+      if let anyPart { keepOrRemove(anyPart, sourceName: fetch?.sourceName ?? "") }
       perform(machine.handle(.published))
     } catch {
       perform(machine.handle(.publishFailed(error)))
@@ -346,13 +394,13 @@ final class JobRun {
   }
 
   /// After success: the source goes, or gets the name that the person asked for.
-  private func keepOrRemovePart(_ target: JobTarget) {
-    guard let part else { return }
-    if request.keepsSource, let path = result.path {
+  private func keepOrRemove(_ part: PartialFile, sourceName: String) {
+    if request.keepsSource, !part.ranges.isEmpty, let path = result.path {
       do throws(FetchError) {
         try part.publish(
-          as: OutputName.sourceName(for: path.lastComponent, source: fetch?.sourceName ?? ""),
-          replacing: request.existingTarget == .overwrite)
+          as: OutputName.sourceName(for: path.lastComponent, source: sourceName),
+          replacing: request.existingTarget == .overwrite,
+          mode: part.folder.status(of: path.lastComponent)?.mode ?? 0o644)
       } catch {
         warn(FetchWarning(.unusual, "the source was not kept: \(error.message)"))
       }
@@ -368,12 +416,12 @@ final class JobRun {
     case .succeeded: break
     case .skipped:
       result.skipped = .exists
-      if let part { leave(part, keeping: true) }
+      if let anyPart { leave(anyPart, keeping: true) }
     case .failed(let error):
       result.error = error
       result.code = error.code
       result.path = nil
-      if let part {
+      if let part = anyPart {
         let keeps = error.code.keepsPart && part.record.hasValidator && !part.ranges.isEmpty
         leave(part, keeping: keeps)
         if keeps { result.part = target?.path(of: part.name) }
@@ -394,7 +442,13 @@ final class JobRun {
   private func emit(_ event: JobEvent) { onEvent(event) }
 
   private func warn(_ warning: FetchWarning) {
-    guard !result.warnings.contains(warning) else { return }
+    guard result.warnings.count <= Self.maximumWarnings, warned.insert(warning).inserted else {
+      return
+    }
+    var warning = warning
+    if result.warnings.count == Self.maximumWarnings {
+      warning = FetchWarning(.unusual, "there are more warnings than anybody would read")
+    }
     result.warnings.append(warning)
     emit(.warning(warning))
   }
@@ -424,7 +478,7 @@ final class JobRun {
     case .remote(_, let part):
       present = part.ranges.byteCount
       received = part.received
-    case .local(_, let status):
+    case .local(_, let status, _):
       // Nothing is downloaded: all of it is here once the job has begun.
       present = session == nil ? 0 : status.size
     case nil: break

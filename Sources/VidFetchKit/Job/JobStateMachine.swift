@@ -29,8 +29,12 @@ struct JobStateMachine: Sendable {
     case targetExists
     case exportFinished(RemuxOutcome)
     case exportFailed(FetchError)
+    /// The disk failed the part, whatever the stages are doing.
+    case storageFailed(FetchError)
     case cancel
     case published
+    /// The name was taken in the meantime, by a file that is wanted as it is.
+    case publishedByAnother
     case publishFailed(FetchError)
   }
 
@@ -46,6 +50,11 @@ struct JobStateMachine: Sendable {
     case resetPart
     case publish
     case finish(Outcome)
+
+    /// Whether it belongs to a job that is over.
+    var isEnding: Bool {
+      if case .finish = self { true } else { false }
+    }
   }
 
   enum Outcome: Sendable, Equatable {
@@ -132,11 +141,16 @@ struct JobStateMachine: Sendable {
     case .exportFailed(let error):
       export = .none
       return phase == .working ? end(.failed(error)) : proceed()
+    case .storageFailed(let error):
+      return end(.failed(error))
     case .cancel:
       return end(.failed(.cancelled))
     case .published:
       phase = .over
       return [.finish(.succeeded)]
+    case .publishedByAnother:
+      phase = .over
+      return [.finish(.skipped)]
     case .publishFailed(let error):
       phase = .over
       return [.finish(.failed(error))]
@@ -149,7 +163,7 @@ struct JobStateMachine: Sendable {
     return [.startExport, .endSource(total: total, isFramed: isFramed)]
   }
 
-  /// The first outcome wins, but for a cancellation: whoever asked for it gets it.
+  /// The first outcome wins; a restart gives way to it.
   private mutating func end(_ outcome: Outcome) -> [Action] {
     switch phase {
     case .over, .publishing, .ending: break

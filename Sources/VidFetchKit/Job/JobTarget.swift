@@ -81,40 +81,43 @@ struct JobTarget: Sendable {
   /// - Throws: `.output` where the name is taken and must not be touched.
   func isSatisfied(by name: String, source: FileStatus? = nil) throws(FetchError) -> Bool {
     guard !numbersNames, let status = folder.status(of: name) else { return false }
-    if let source, source.isSameFile(as: status) || isLink(name, to: source) {
+    let resolved = folder.resolvedStatus(of: name) ?? status
+    if let source, source.isSameFile(as: resolved) {
       throw FetchError(
         .output, "the output \(path(of: name)) is the source itself",
         recovery: "give the result another name")
     }
+    if resolved.isFolder {
+      throw FetchError(.output, "\(path(of: name)) is a folder", recovery: "use -d for a folder")
+    }
+    // A pipe or a device that had the name would be gone.
+    guard resolved.isRegularFile || existing == .fail else {
+      throw FetchError(
+        .output, "\(path(of: name)) is no regular file", recovery: "give the result another name")
+    }
     switch existing {
     case .skip: return true
-    case .overwrite:
-      guard !status.isFolder else {
-        throw FetchError(.output, "\(path(of: name)) is a folder", recovery: "use -d for a folder")
-      }
-      return false
-    case .fail:
-      if status.isFolder, case .exact = naming {
-        throw FetchError(.output, "\(path(of: name)) is a folder", recovery: "use -d for a folder")
-      }
-      throw Self.taken(path(of: name))
+    case .overwrite: return false
+    case .fail: throw taken(name)
     }
   }
 
-  /// Gives the output its name; returns the path that it has now.
+  /// Gives the output its name.
+  ///
+  /// Returns the path that it has now; nil where the name was taken in the meantime, and that file is
+  /// wanted as it is.
   ///
   /// - Parameter attempting: told each name right before it is tried.
   /// - Throws: `.output` where the name was taken in the meantime, and the errors of publishing.
   func publish(
     _ output: OutputFile, as name: String, attempting: (String) throws(FetchError) -> Void
-  ) throws(FetchError) -> String {
+  ) throws(FetchError) -> String? {
     guard numbersNames else {
       try attempting(name)
       let replacing = existing == .overwrite
-      guard try output.publish(as: name, replacing: replacing) == .published else {
-        throw Self.taken(path(of: name))
-      }
-      return path(of: name)
+      if try output.publish(as: name, replacing: replacing) == .published { return path(of: name) }
+      if try isSatisfied(by: name) { return nil }
+      throw taken(name)
     }
     for number in 1...10_000 {
       let candidate = OutputName.numbered(name, number)
@@ -124,7 +127,7 @@ struct JobTarget: Sendable {
         return path(of: candidate)
       }
     }
-    throw Self.taken(path(of: name))
+    throw taken(name)
   }
 
   /// Whether a part's record shows that an earlier run published this very output and died before
@@ -133,8 +136,7 @@ struct JobTarget: Sendable {
   /// Returns the path.
   func published(by record: ResumeRecord) -> String? {
     guard let publication = record.publication,
-      nameIfKnown.map({ OutputName.isNumbered(publication.name, of: $0) }) ?? true,
-      publication.name.hasSuffix("." + format.rawValue) || nameIfKnown == publication.name,
+      isOwnName(publication.name),
       let status = folder.status(of: publication.name),
       status.device == publication.device, status.inode == publication.inode,
       status.size == publication.size, status.modified == publication.modified
@@ -142,16 +144,20 @@ struct JobTarget: Sendable {
     return path(of: publication.name)
   }
 
-  private func isLink(_ name: String, to source: FileStatus) -> Bool {
-    guard let file = try? FileDescriptor.open(name, in: folder.descriptor, 0),
-      let status = try? file.status()
-    else { return false }
-    return status.isSameFile(as: source)
+  /// Whether this job might have given its result that name.
+  private func isOwnName(_ name: String) -> Bool {
+    switch naming {
+    case .exact(let exact): name == exact
+    case .stem, .proposed:
+      name.hasSuffix("." + format.rawValue)
+        && (nameIfKnown.map { numbersNames ? OutputName.isNumbered(name, of: $0) : name == $0 }
+          ?? true)
+    }
   }
 
-  private static func taken(_ path: String) -> FetchError {
+  private func taken(_ name: String) -> FetchError {
     FetchError(
-      .output, "\(path) exists already",
+      .output, "\(path(of: name)) exists already",
       recovery: "use --overwrite, --skip-existing or another name"
     )
   }

@@ -1,7 +1,6 @@
 // A source on this machine, read in place.
 
 import FetchCore
-import FoundationEssentials
 import PartialStorage
 
 enum LocalSource {
@@ -33,6 +32,8 @@ enum LocalSource {
     return (file, status)
   }
 
-  /// The stem of hidden files for a job without a key.
-  static func uniqueStem() -> String { ".vidfetch-" + UUID().uuidString.prefix(8) }
+  /// Names the hidden files of a job that reads `path`.
+  static func key(of path: String) -> ResourceKey {
+    ResourceKey(normalizedURL: "file://" + Folder.absolute(path))
+  }
 }

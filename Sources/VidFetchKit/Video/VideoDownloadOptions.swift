@@ -62,11 +62,13 @@ public struct VideoDownloadOptions: Sendable {
 
   var transferSettings: TransferSettings {
     var settings = TransferSettings()
-    settings.retries = max(0, retries)
-    settings.retryMaxTime = retryMaxTime
-    settings.connectTimeout = connectTimeout
-    settings.stallTimeout = stallTimeout
-    settings.rateLimit = rateLimit
+    // What lies outside these bounds can only be meant as "as good as none" or "for ever".
+    let forEver = Duration.seconds(365 * 86_400)
+    settings.retries = min(max(0, retries), 10_000)
+    settings.retryMaxTime = min(max(.zero, retryMaxTime), forEver)
+    settings.connectTimeout = min(max(.milliseconds(1), connectTimeout), forEver)
+    settings.stallTimeout = min(max(.milliseconds(1), stallTimeout), forEver)
+    settings.rateLimit = rateLimit.flatMap { $0 > 0 ? $0 : nil }
     settings.headers = headers.map { HeaderField(name: $0.name, value: $0.value) }
     settings.user = user.map { UserCredentials(user: $0.name, password: $0.password) }
     settings.bearerToken = bearerToken

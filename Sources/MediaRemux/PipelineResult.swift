@@ -1,0 +1,91 @@
+// What is known when the last packet has passed: the ledger, what the finished index must be told,
+// and what the output must be found to hold. Runs on the remux thread.
+
+import CFFmpeg
+import FetchCore
+
+extension PacketPipeline {
+  /// What the finished index must be told, in the order of its tracks.
+  var amendments: [TrackAmendment] {
+    // Leading pictures may be shown before the first packet's time.
+    var origin: (value: Int64, base: AVRational) = (0, AVRational(num: 1, den: 1))
+    var isFirst = true
+    for track in tracks
+    where track.entry.description.kind.isMedia && !track.entry.description.isAttachedPicture {
+      guard let begin = track.line.firstPresentation else { continue }
+      if isFirst || av_compare_ts(begin, track.to, origin.value, origin.base) < 0 {
+        origin = (begin, track.to)
+        isFirst = false
+      }
+    }
+    return tracks.filter { $0.line.packets > 0 && !$0.entry.description.isAttachedPicture }.map {
+      track in
+      var amendment = TrackAmendment()
+      if track.entry.description.kind.isMedia {
+        amendment.presentation = presentation(of: track, origin: origin)
+      }
+      if track.entry.sampleEntry == "dvh1" { amendment.sampleEntry = "dvh1" }
+      if let configuration = filledConfiguration(of: track) {
+        amendment.sampleEntry = "hvc1"
+        amendment.replacedBoxes = [configuration]
+      }
+      if track.entry.description.kind == .video, let source = track.sourceTrack {
+        amendment.entryBoxes = TrackAmendment.carriedBoxes.compactMap { source.entryBoxes[$0] }
+      }
+      return amendment
+    }
+  }
+
+  /// The HEVC configuration with the parameter sets that only the stream had.
+  func filledConfiguration(of track: Track) -> [UInt8]? {
+    let parameters = track.parameters.pointee
+    guard track.entry.description.lacksParameterSets, let extradata = parameters.extradata else {
+      return nil
+    }
+    let payload = Array(
+      UnsafeBufferPointer(start: extradata, count: Int(parameters.extradata_size)))
+    return HEVCParameterSets.configuration(from: payload, units: track.parameterSets)
+  }
+
+  /// - Parameter origin: the earliest presentation of all; it becomes zero.
+  private func presentation(
+    of track: Track, origin: (value: Int64, base: AVRational)
+  ) -> TrackAmendment.Presentation? {
+    guard let begin = track.line.firstPresentation, var end = track.line.lastPresentationEnd,
+      let first = track.line.firstDTS
+    else { return nil }
+    if let seconds = track.sourceTrack?.presentedEnd {
+      // The source's edit list may end inside its last packet.
+      let shift = av_rescale_q(track.shift, track.from, track.to)
+      let ticks = Double(track.to.den) / Double(track.to.num)
+      let sourceEnd = Int64((seconds * ticks).rounded()) - shift
+      let tick = Int64(ticks / Double(max(track.sourceTrack?.movieTimescale ?? 1, 1))) + 1
+      if sourceEnd < end - tick, sourceEnd > begin { end = sourceEnd }
+    }
+    return TrackAmendment.Presentation(
+      delay: begin - av_rescale_q(origin.value, origin.base, track.to), mediaStart: begin - first,
+      duration: end - begin)
+  }
+
+  /// What the output must be found to hold, in the output's order.
+  var expectations: [OutputExpectation] {
+    tracks.filter { $0.line.packets > 0 && !$0.entry.description.isAttachedPicture }.map {
+      OutputExpectation(description: $0.entry.description, line: $0.line, timeBase: $0.to)
+    }
+  }
+
+  var ledger: [StreamLedger] {
+    tracks.filter { $0.line.packets > 0 }.map {
+      StreamLedger(
+        index: $0.source, packets: $0.line.packets, bytes: $0.line.bytes,
+        duration: Double($0.line.span) * Double($0.to.num) / Double($0.to.den))
+    }
+  }
+
+  /// Seconds from zero to the end of the last presentation.
+  var duration: Double {
+    tracks.filter { !$0.entry.description.isAttachedPicture }.reduce(0) {
+      max($0, Double($1.line.lastPresentationEnd ?? 0) * Double($1.to.num) / Double($1.to.den))
+    }
+  }
+}

@@ -1,0 +1,114 @@
+// The judgement over what was read, once the demuxer has come to its plain end: libavformat reports
+// most damage as an end like any other. Runs on the remux thread.
+
+import CFFmpeg
+import FetchCore
+
+extension PacketPipeline {
+  /// Judges what was read, after the demuxer's plain end.
+  mutating func checkSource() throws(FetchError) {
+    let media = tracks.filter {
+      $0.entry.description.kind.isMedia && !$0.entry.description.isAttachedPicture
+    }
+    if media.allSatisfy({ $0.line.packets == 0 }) {
+      throw FetchError(
+        .damaged, "no samples: the source announces streams but holds no media",
+        recovery: "fetch the file again, or from another source")
+    }
+    if let line = log.demuxerErrors.first {
+      throw FetchError(
+        .damaged, "the media is damaged or cut", reason: line,
+        recovery: "fetch the file again, or from another source")
+    }
+    try refuseUnknownParameters()
+    if let jumps, jumps.jumps > 0 {
+      warnings.append(
+        FetchWarning(
+          .timestampsRepaired,
+          "the source's clock jumps \(jumps.jumps) times; the jumps were closed"))
+    }
+    for track in media {
+      let index = track.source
+      try judgeCorruption(of: track)
+      if let declared = track.declared, track.line.packets < declared, track.line.packets > 0 {
+        throw FetchError(
+          .damaged,
+          "stream \(index) holds \(track.line.packets) of \(declared) packets: the media is cut",
+          recovery: "fetch the file again, or from another source")
+      }
+      if track.line.packets == 0 {
+        emptyStreams.append((index, "it is announced but empty"))
+        let name = "\(track.entry.description.kind.rawValue) stream \(index)"
+        warnings.append(
+          FetchWarning(
+            .streamDropped, stream: index,
+            "empty \(name) (\(track.entry.description.codecName)) dropped: it holds no packets"))
+      }
+      if track.entry.sampleEntry == "hev1", filledConfiguration(of: track) == nil {
+        warnings.append(
+          FetchWarning(
+            .compatibility, stream: index,
+            "stream \(index) stays hev1, which Apple players may refuse:"
+              + " its parameter sets stand in the stream only"))
+      }
+      if track.repair.movedPresentations + track.repair.inventedTimestamps > 0 {
+        warnings.append(
+          FetchWarning(
+            .timestampsRepaired, stream: index,
+            "\(track.repair.movedPresentations + track.repair.inventedTimestamps) timestamps of"
+              + " stream \(index) were missing or not rising and had to be set"))
+      }
+    }
+  }
+
+  /// A sound or picture that was taken for empty, and then had packets after all.
+  private func refuseUnknownParameters() throws(FetchError) {
+    let streams = demuxer.streams
+    for index in strayPackets.indices where strayPackets[index] > 0 {
+      let kind = streams[index].pointee.codecpar.pointee.codec_type
+      guard kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO,
+        streams[index].pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+      else { continue }
+      throw FetchError(
+        .cannotPassthrough,
+        "stream \(index) has \(strayPackets[index]) packets, but its parameters (size, rate) are"
+          + " not to be found",
+        recovery: "keep the source")
+    }
+  }
+
+  /// Whether fewer packets came than the source's fragments announce.
+  func missesSamples(of walk: FragmentWalk) -> Bool {
+    tracks.contains { track in
+      guard track.entry.description.kind.isMedia, let id = track.sourceTrack?.id else {
+        return false
+      }
+      return track.line.packets < walk.samples[id, default: 0]
+    }
+  }
+
+  mutating func warn(ofForeignBoxes walk: FragmentWalk) {
+    for type in walk.foreignBoxes.sorted() {
+      let meaning = type == "sefd" ? "Samsung's slow-motion and other camera data" : "unknown data"
+      warnings.append(
+        FetchWarning(
+          .propertyLost, "box \(type) (\(meaning)) at the source's top level is left out"))
+    }
+  }
+
+  /// Damaged packets end a remux, but for a broadcast recording's own: a receiver loses transport
+  /// packets now and then, and nobody has them any more.
+  private mutating func judgeCorruption(of track: Track) throws(FetchError) {
+    guard track.corruptPackets > 0 else { return }
+    let text = "\(track.corruptPackets) packets of stream \(track.source) are damaged"
+    let isRecording = demuxer.mayJump && demuxer.formatName == "mpegts"
+    let isRare = track.corruptPackets <= max(4, track.line.packets / 100)
+    guard isRecording, isRare, !track.endsCorrupt else {
+      throw FetchError(
+        .damaged, text, recovery: "fetch the file again, or from another source")
+    }
+    warnings.append(
+      FetchWarning(
+        .unusual, stream: track.source, "\(text) in the source itself; they are kept as they are"))
+  }
+}
