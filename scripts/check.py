@@ -147,20 +147,39 @@ def swift_tests(tally, name, command, env=None):
     sys.stdout.flush()
 
 
-def size_and_libraries():
-    """What is wrong with the release binary as it would be installed."""
+def libraries():
+    """What the release binary is linked with but must not be."""
     wrong = []
-    stripped = os.path.join(LOGS, "vidfetch.stripped")
-    shutil.copy(RELEASE, stripped)
-    subprocess.run(["strip", stripped], check=True)
-    size = os.path.getsize(stripped)
-    if size >= SIZE_LIMIT:
-        wrong.append("stripped it has %d bytes, the limit is %d" % (size, SIZE_LIMIT))
     needed = subprocess.run(["readelf", "-d", RELEASE], capture_output=True, text=True).stdout
     for name in re.findall(r"\(NEEDED\).*\[(.*)\]", needed):
         if name.startswith(("libswift", "libFoundation", "lib_Foundation", "libdispatch")):
             wrong.append("it needs %s at run time" % name)
     return wrong
+
+
+def installation():
+    """What is wrong with `make install` and `make uninstall` under a DESTDIR."""
+    root = os.path.join(LOGS, "root")
+    shutil.rmtree(root, ignore_errors=True)
+    where = ["DESTDIR=" + root, "PREFIX=/usr"]
+    status, output = run("make install", ["make", "--no-print-directory", "install"] + where)
+    if status != 0:
+        return output.splitlines()[-10:]
+    found = sorted(os.path.relpath(os.path.join(folder, name), root)
+                   for folder, _, names in os.walk(root) for name in names)
+    wanted = ["usr/bin/vidfetch", "usr/share/bash-completion/completions/vidfetch",
+              "usr/share/doc/vidfetch/LICENSE", "usr/share/fish/vendor_completions.d/vidfetch.fish",
+              "usr/share/man/man1/vidfetch.1", "usr/share/zsh/site-functions/_vidfetch"]
+    wrong = [] if found == wanted else ["installed: " + " ".join(found)]
+    binary = os.path.join(root, "usr/bin/vidfetch")
+    size = os.path.getsize(binary)
+    if size >= SIZE_LIMIT:
+        wrong.append("the binary has %d bytes, the limit is %d" % (size, SIZE_LIMIT))
+    if subprocess.run([binary, "--version"], capture_output=True).returncode != 0:
+        wrong.append("the installed binary does not run")
+    run("make uninstall", ["make", "--no-print-directory", "uninstall"] + where)
+    left = [name for _, _, names in os.walk(root) for name in names]
+    return wrong + (["left after uninstall: " + " ".join(left)] if left else [])
 
 
 def shell_scripts():
@@ -198,7 +217,9 @@ def built(tally):
 def checks_of_the_binary(tally):
     step(tally, "generated files are current", ["scripts/generated-files", "check", RELEASE])
     start = time.monotonic()
-    tally.add("release binary: size and libraries", size_and_libraries(), start)
+    tally.add("release binary needs no Swift library", libraries(), start)
+    start = time.monotonic()
+    tally.add("install and uninstall, size below 20 MB", installation(), start)
 
 
 def test_targets():

@@ -3,6 +3,7 @@
 #     ./make.sh            all files, into ./media
 #     ./make.sh D03        one group
 #     ./make.sh demo       the clip of `make demo`
+# shellcheck disable=SC2086  # $V, $A, $X and $E are lists of words on purpose
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=$here/media; mkdir -p "$out"; cd "$out"
