@@ -1,0 +1,100 @@
+// How a job begins: everything that can be opened and refused before the first byte is asked for.
+
+import FetchCore
+import PartialStorage
+
+extension JobRun {
+  /// Opens everything that can be opened before the first byte; false where the job is over already.
+  func prepare() throws(FetchError) -> Bool {
+    let address = try SourceAddress(request.source)
+    switch address {
+    case .file(let path): return try prepareLocal(path)
+    case .url(let text): return try prepareRemote(HTTPFetch.parse(text))
+    }
+  }
+
+  func prepareLocal(_ path: String) throws(FetchError) -> Bool {
+    let (file, status) = try LocalSource.open(path)
+    let (target, lock) = try openTarget(key: LocalSource.key(of: path), takesSuffix: true)
+    do throws(FetchError) {
+      let name = target.name(from: localProposals)
+      if try target.isSatisfied(by: name, source: status) {
+        lock.remove()
+        return skip(to: target.path(of: name))
+      }
+      try DiskDemand(missing: 0, output: status.size).check(target.folder)
+    } catch {
+      lock.remove()
+      throw error
+    }
+    source = .local(file, status, lock: lock)
+    announceStart()
+    return true
+  }
+
+  func prepareRemote(_ address: HTTPFetch.Address) throws(FetchError) -> Bool {
+    let (target, part) = try openTarget(key: address.key, takesSuffix: nil)
+    if let path = target.published(by: part.record) {
+      // The run before this one had done everything but remove its part.
+      result.path = path
+      keepOrRemove(part, sourceName: part.record.proposedName ?? address.url.lastPathComponent)
+      return skip(to: path)
+    }
+    do throws(FetchError) {
+      if let name = target.nameIfKnown, try target.isSatisfied(by: name) {
+        leave(part, keeping: true)
+        return skip(to: target.path(of: name))
+      }
+    } catch {
+      leave(part, keeping: true)
+      throw error
+    }
+    announceStart()
+    if case .unusable(let bytes) = part.found {
+      emit(.restart(reason: .partUnusable, bytes: bytes))
+    }
+    let fetch = HTTPFetch(
+      address, settings: request.transfer, part: part,
+      admit: { [target] admission throws(FetchError) in try admission.check(target) },
+      report: { [mailbox] in mailbox.post(.fetch($0)) })
+    source = .remote(fetch, part)
+    return true
+  }
+
+  /// Opens the target's folder and the part in it.
+  ///
+  /// A run that ends may remove its empty folder while this one opens it; then it is made again.
+  func openTarget(
+    key: ResourceKey, takesSuffix: Bool?
+  ) throws(FetchError) -> (JobTarget, PartialFile) {
+    while true {
+      let target = try JobTarget(request)
+      self.target = target
+      do throws(FetchError) {
+        let part = try PartialFile.open(
+          in: target.folder, key: key, takesSuffix: takesSuffix ?? target.isPrivate)
+        return (target, part)
+      } catch {
+        guard target.folder.isGone, !cancellation.isCancelled else { throw error }
+      }
+    }
+  }
+
+  var localProposals: [String?] {
+    guard case .file(let path) = try? SourceAddress(request.source) else { return [] }
+    return [path]
+  }
+
+  func announceStart() {
+    let path = target.flatMap { target in target.nameIfKnown.map { target.path(of: $0) } }
+    emit(.start(url: result.url, target: path))
+    emit(.progress(snapshot(.connecting, at: .zero)))
+  }
+
+  func skip(to path: String) -> Bool {
+    announceStart()
+    result.path = path
+    finish(.skipped)
+    return false
+  }
+}

@@ -1,0 +1,92 @@
+// How a job ends: the result gets its name, the part goes or stays, and the outcome is told.
+
+import FetchCore
+import PartialStorage
+
+extension JobRun {
+  func publish() {
+    reportProgress(force: true)
+    do throws(FetchError) {
+      guard let target, let output, let outcome else {
+        throw FetchError(.internal, "there is nothing to publish")
+      }
+      if let part, let total, !part.ranges.isComplete(total: total) {
+        throw FetchError(.internal, "the export ended before the download had")
+      }
+      let name = target.name(from: fetch?.proposals ?? localProposals)
+      try output.sync(cancellation)
+      let path = try target.publish(output, as: name) { name throws(FetchError) in
+        guard let part else { return }
+        do throws(SystemError) {
+          let status = try output.descriptor.status()
+          part.updateRecord { $0.publication = .init(name: name, status) }
+        } catch {
+          throw error.fetchError("publishing \(target.path(of: name))")
+        }
+      }
+      guard let path else {
+        result.path = target.path(of: name)
+        perform(machine.handle(.publishedByAnother))
+        return
+      }
+      result.path = path
+      result.bytes = outcome.bytes
+      result.duration = outcome.duration
+      result.completeBy = outcome.completeBy
+      result.streams = outcome.plan.streams
+      if let anyPart { keepOrRemove(anyPart, sourceName: fetch?.sourceName ?? "") }
+      perform(machine.handle(.published))
+    } catch {
+      perform(machine.handle(.publishFailed(error)))
+    }
+  }
+
+  /// After success: the source goes, or gets the name that the person asked for.
+  func keepOrRemove(_ part: PartialFile, sourceName: String) {
+    if request.keepsSource, !part.ranges.isEmpty, let path = result.path {
+      do throws(FetchError) {
+        try part.publish(
+          as: OutputName.sourceName(for: path.lastComponent, source: sourceName),
+          replacing: request.existingTarget == .overwrite,
+          mode: part.folder.status(of: path.lastComponent)?.mode ?? 0o644)
+      } catch {
+        warn(FetchWarning(.unusual, "the source was not kept: \(error.message)"))
+      }
+    }
+    part.remove()
+  }
+
+  func finish(_ outcome: JobStateMachine.Outcome) {
+    if session != nil || output != nil { endExport() }
+    switch outcome {
+    case .succeeded: break
+    case .skipped:
+      result.skipped = .exists
+      if let anyPart { leave(anyPart, keeping: true) }
+    case .failed(let error):
+      result.error = error
+      result.code = error.code
+      result.path = nil
+      if let part = anyPart {
+        let keeps = error.code.keepsPart && part.record.hasValidator && !part.ranges.isEmpty
+        leave(part, keeping: keeps)
+        if keeps { result.part = target?.path(of: part.name) }
+      }
+      target?.folder.removeIfMadeAndEmpty()
+    }
+    result.attempts = fetch?.attempts ?? 0
+    result.timings = clock.seconds()
+    emit(.result(result))
+  }
+
+  func leave(_ part: PartialFile, keeping: Bool) {
+    if keeping, !part.ranges.isEmpty { part.flushRecord() } else { part.remove() }
+  }
+}
+
+extension String {
+  /// What follows the last slash.
+  fileprivate var lastComponent: String {
+    lastIndex(of: "/").map { String(self[index(after: $0)...]) } ?? self
+  }
+}
