@@ -40,7 +40,7 @@ package struct Command {
   /// Runs the process's own command line, and ends the process.
   package static func main() -> Never {
     ProcessStart.openStandardDescriptors()
-    ProcessStart.ignoreBrokenPipes()
+    ProcessStart.ignoreWriteSignals()
     let parsed = ArgumentParser.parseProcessArguments()
     let environment = CommandEnvironment.current()
     let terminal = Terminal(environment: environment)

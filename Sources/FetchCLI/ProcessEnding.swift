@@ -41,8 +41,10 @@ enum ProcessStart {
     }
   }
 
-  /// Makes a write to a closed pipe an error instead of the end.
-  static func ignoreBrokenPipes() {
+  /// Makes a write to a closed pipe, or beyond the limit of a file's size, an error instead of the
+  /// end.
+  static func ignoreWriteSignals() {
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
   }
 }

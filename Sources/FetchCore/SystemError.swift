@@ -43,6 +43,14 @@ package struct SystemError: Error, Sendable, Hashable {
       FetchError(
         .diskFull, "no space left while \(doing)", reason: "\(call): \(text)",
         recovery: "free some space and run the same command again")
+    case EFBIG:
+      FetchError(
+        .localIO, "the file grew beyond what is allowed while \(doing)",
+        reason: "\(call): \(text)", recovery: "raise the limit (ulimit -f), or use another disk")
+    case EMFILE, ENFILE:
+      FetchError(
+        .localIO, "too many open files while \(doing)", reason: "\(call): \(text)",
+        recovery: "raise the limit (ulimit -n), or run fewer at once")
     case EACCES, EPERM, EROFS, EEXIST, ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ETXTBSY:
       FetchError(
         .output, "\(text) while \(doing)", reason: "\(call): \(text)",

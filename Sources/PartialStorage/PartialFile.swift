@@ -171,7 +171,7 @@ package final class PartialFile: ByteSink {
   {
     guard
       let file = try? FileDescriptor.open(
-        name + ".json", in: folder.descriptor, O_RDONLY | O_NOFOLLOW),
+        name + ".json", in: folder.descriptor, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
       let status = try? file.status(), status.isPrivate,
       let content = try? file.bytes(at: 0, count: Int(min(status.size, 8 << 20)))
     else { return nil }
@@ -265,11 +265,18 @@ package final class PartialFile: ByteSink {
   }
 
   /// Makes all bytes that are present now durable, then the record that claims them.
+  ///
+  /// Where that fails, only what was durable before is claimed from then on: the system may have
+  /// dropped the rest, and would not say so a second time.
   package func sync() throws(FetchError) {
     let (claimed, unsynced) = state.withLock { ($0.record.ranges, $0.unsynced) }
     do throws(SystemError) {
       try descriptor.syncData()
     } catch {
+      state.withLock { state in
+        state.record.ranges = state.record.synced
+        writeRecord(&state)
+      }
       throw error.fetchError("syncing \(folder.path)/\(name)")
     }
     state.withLock { state in
@@ -306,7 +313,6 @@ package final class PartialFile: ByteSink {
   ) throws(FetchError) {
     let directory = folder.descriptor.rawValue
     do throws(SystemError) {
-      try descriptor.setMode(mode)
       try descriptor.sync()
       if replacing {
         _ = try retryingInterrupts("renameat") { renameat(directory, name, directory, newName) }
@@ -315,6 +321,7 @@ package final class PartialFile: ByteSink {
       } else {
         _ = try retryingInterrupts("linkat") { linkat(directory, name, directory, newName, 0) }
       }
+      try descriptor.setMode(mode)
       try folder.descriptor.sync()
     } catch {
       throw error.fetchError("keeping the source as \(folder.path)/\(newName)")
@@ -322,17 +329,25 @@ package final class PartialFile: ByteSink {
   }
 
   /// Removes the part and its record.
-  package func remove() {
-    let hasName = state.withLock { state in
+  ///
+  /// Returns what is left behind all the same.
+  @discardableResult
+  package func remove() -> SystemError? {
+    let (hasName, isPublished) = state.withLock { state in
       state.isGone = true
       state.recordFile = nil
-      return state.hasName
+      return (state.hasName, state.record.publication != nil)
     }
-    guard hasName else { return }
-    // The record first: a part without one is worth nothing, a record without its part could lie.
-    try? folder.remove(recordName)
-    try? folder.remove(newRecordName)
-    try? folder.remove(name)
+    guard hasName else { return nil }
+    // A part without its record is worth nothing, so that goes first; but the record of a published
+    // part is what tells the next run, should this one be killed here, that nothing is to be done.
+    let names =
+      isPublished ? [name, newRecordName, recordName] : [recordName, newRecordName, name]
+    var failure: SystemError?
+    for name in names {
+      do throws(SystemError) { try folder.remove(name) } catch { failure = failure ?? error }
+    }
+    return failure
   }
 
   private func clear() throws(SystemError) {
@@ -368,7 +383,8 @@ package final class PartialFile: ByteSink {
           file = open
         } else {
           file = try FileDescriptor.open(
-            recordName, in: folder.descriptor, O_WRONLY | O_CREAT | O_NOFOLLOW, mode: 0o600)
+            recordName, in: folder.descriptor, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
+            mode: 0o600)
           state.recordFile = file
         }
         try file.write(content, at: 0)

@@ -128,6 +128,8 @@ enum Machine {
   static let canMount = isRoot && works(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"])
   /// Whether a network namespace of our own can be made.
   static let canMakeNetwork = isRoot && works(["unshare", "-n", "true"])
+  /// Whether system calls can be traced.
+  static let canTrace = works(["strace", "-qq", "-o", "/dev/null", "true"])
   /// Whether a run takes the long way everywhere, as `VIDFETCH_LONG=1` asks.
   static let isLong = ProcessInfo.processInfo.environment["VIDFETCH_LONG"] == "1"
 

@@ -11,6 +11,8 @@ struct Admission: Sendable {
 
   /// Names for the result, in order of preference.
   let proposals: [String?]
+  /// The name that the source came under.
+  var sourceName: String { proposals.lazy.compactMap { $0 }.first ?? "" }
   /// Bytes that are still to come; nil where unknown.
   let missing: Int64?
   let total: Int64?
@@ -23,6 +25,7 @@ struct Admission: Sendable {
   func check(_ target: JobTarget) throws(FetchError) -> Verdict {
     let name = target.name(from: proposals)
     if try target.isSatisfied(by: name) { return .exists(path: target.path(of: name)) }
+    try target.checkSourceName(for: name, source: sourceName)
     if let missing, let total {
       try DiskDemand(missing: missing, output: total).check(target.folder)
     }

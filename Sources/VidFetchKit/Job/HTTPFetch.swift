@@ -120,7 +120,7 @@ final class HTTPFetch: ExchangeDelegate {
   }
 
   /// The name that the source came under.
-  var sourceName: String { proposals.compactMap { $0 }.first ?? "" }
+  var sourceName: String { proposals.lazy.compactMap { $0 }.first ?? "" }
 
   /// Requests that were made so far.
   var attempts: Int { state.withLock { $0.attempts } }
@@ -371,14 +371,17 @@ final class HTTPFetch: ExchangeDelegate {
       )
     }
     if isCancelled { return .failed(.cancelled) }
+    // The server's dates are measured by its own clock, where it tells that.
+    let here = WallClock.seconds()
+    let now =
+      failure.response?.validators.date.flatMap { HTTPDate.seconds($0, now: here) } ?? here
     let decision = RetryPolicy(settings).decide(
-      failure, attempt: failures, elapsed: elapsed, now: WallClock.seconds(),
-      jitter: Double.random(in: 0..<1))
+      failure, attempt: failures, elapsed: elapsed, now: now, jitter: Double.random(in: 0..<1))
     switch decision {
     case .giveUp(let error): return .failed(error)
     case .wait(let wait, let message):
       var error = failure.error
-      if let asked = failure.response?.retryAfter?.wait(now: WallClock.seconds()) {
+      if let asked = failure.response?.retryAfter?.wait(now: now) {
         error.message += "; " + message
         error.retryAfter = Int(asked)
       }

@@ -22,6 +22,11 @@ extension JobRun {
         lock.remove()
         return skip(to: target.path(of: name))
       }
+      if let limit = request.transfer.maxFileSize, status.size > limit {
+        throw FetchError(
+          .refused, "the file has \(status.size) bytes, more than the \(limit) that are allowed",
+          recovery: "raise --max-filesize")
+      }
       try DiskDemand(missing: 0, output: status.size).check(target.folder)
     } catch {
       lock.remove()
@@ -37,7 +42,7 @@ extension JobRun {
     if let path = target.published(by: part.record) {
       // The run before this one had done everything but remove its part.
       result.path = path
-      keepOrRemove(part, sourceName: part.record.proposedName ?? address.url.lastPathComponent)
+      try keepOrRemove(part, sourceName: part.record.proposedName ?? address.url.lastPathComponent)
       return skip(to: path)
     }
     do throws(FetchError) {

@@ -34,7 +34,7 @@ extension JobRun {
       result.duration = outcome.duration
       result.completeBy = outcome.completeBy
       result.streams = outcome.plan.streams
-      if let anyPart { keepOrRemove(anyPart, sourceName: fetch?.sourceName ?? "") }
+      if let anyPart { try keepOrRemove(anyPart, sourceName: fetch?.sourceName ?? "") }
       perform(machine.handle(.published))
     } catch {
       perform(machine.handle(.publishFailed(error)))
@@ -42,7 +42,9 @@ extension JobRun {
   }
 
   /// After success: the source goes, or gets the name that the person asked for.
-  func keepOrRemove(_ part: PartialFile, sourceName: String) {
+  ///
+  /// - Throws: where the source could not be kept; the part stays then, for a run that can.
+  func keepOrRemove(_ part: PartialFile, sourceName: String) throws(FetchError) {
     if request.keepsSource, !part.ranges.isEmpty, let path = result.path {
       do throws(FetchError) {
         try part.publish(
@@ -50,10 +52,14 @@ extension JobRun {
           replacing: request.existingTarget == .overwrite,
           mode: part.folder.status(of: path.lastComponent)?.mode ?? 0o644)
       } catch {
-        warn(FetchWarning(.unusual, "the source was not kept: \(error.message)"))
+        var error = error
+        error.message = "the result is in place, but the source was not kept: \(error.message)"
+        throw error
       }
     }
-    part.remove()
+    if let failure = part.remove() {
+      warn(FetchWarning(.unusual, "a hidden file of the download was left: \(failure.text)"))
+    }
   }
 
   func finish(_ outcome: JobStateMachine.Outcome) {

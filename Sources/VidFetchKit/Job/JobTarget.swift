@@ -18,6 +18,7 @@ struct JobTarget: Sendable {
   let format: ContainerFormat
   private let naming: Naming
   private let existing: JobRequest.ExistingTarget
+  private let keepsSource: Bool
   /// The private folder numbers its names; elsewhere a taken name is the person's business.
   private let numbersNames: Bool
 
@@ -28,9 +29,10 @@ struct JobTarget: Sendable {
   init(_ request: JobRequest) throws(FetchError) {
     format = request.format
     existing = request.existingTarget
+    keepsSource = request.keepsSource
     switch request.destination {
     case .temporary(let stem):
-      folder = try Folder.privateTemporary(in: FileManager.default.temporaryDirectory.path)
+      folder = try Folder.privateTemporary(in: Self.temporaryDirectory)
       naming = stem.map { .stem($0) } ?? .proposed
       numbersNames = true
     case .directory(let path, let stem):
@@ -102,6 +104,18 @@ struct JobTarget: Sendable {
     }
   }
 
+  /// Fails where the source is to be kept beside the result and can't be.
+  func checkSourceName(for name: String, source: String) throws(FetchError) {
+    // In the private folder the result's name, and so this one, is found only at the end.
+    guard keepsSource, !numbersNames else { return }
+    let sourceName = OutputName.sourceName(for: name, source: source)
+    guard sourceName.utf8.count <= 255 else {
+      throw FetchError(.output, "the source's name beside the result would be too long")
+    }
+    guard existing != .overwrite, folder.contains(sourceName) else { return }
+    throw taken(sourceName)
+  }
+
   /// Gives the output its name.
   ///
   /// Returns the path that it has now; nil where the name was taken in the meantime, and that file is
@@ -142,6 +156,12 @@ struct JobTarget: Sendable {
       status.size == publication.size, status.modified == publication.modified
     else { return nil }
     return path(of: publication.name)
+  }
+
+  /// `$TMPDIR`, where that says something, else `/tmp`.
+  private static var temporaryDirectory: String {
+    let path = FileManager.default.temporaryDirectory.path
+    return path.isEmpty || path == "/" ? "/tmp" : path
   }
 
   /// Whether this job might have given its result that name.

@@ -1,0 +1,89 @@
+// Targets, limits and moments that nobody plans for.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.serialized)
+struct OddPlaceTests {
+  @Test(arguments: [[], ["--overwrite"], ["--skip-existing"]])
+  func aPipeAsOutputIsRefusedAndStays(options: [String]) throws {
+    let server = try FaultServer()
+    let run = try VidfetchRun()
+    mkfifo(run.file("pipe.mp4"), 0o600)
+    for source in [server.url("plain.mp4"), FixtureFile.media("plain.mp4")] {
+      let outcome = try run.run(options + ["-o", "pipe.mp4", source])
+      #expect(outcome.status == .exited(41), "\(outcome.stderr)")
+    }
+    var status = stat()
+    #expect(lstat(run.file("pipe.mp4"), &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+  }
+
+  @Test func aFolderDoesNotCountAsDone() throws {
+    let run = try VidfetchRun()
+    try FileManager.default.createDirectory(
+      atPath: run.file("film.mp4"), withIntermediateDirectories: false)
+    let outcome = try run.run(
+      ["--skip-existing", "-o", "film.mp4", FixtureFile.media("plain.mp4")])
+    #expect(outcome.status == .exited(41) && outcome.stdout.isEmpty)
+  }
+
+  @Test func aLimitOnTheSizeOfFilesIsAnErrorAndNotADeath() throws {
+    let server = try FaultServer()
+    let run = try VidfetchRun()
+    let outcome = try run.run(
+      ["--json", "-o", "film.mp4", server.url("resume_a.mp4")],
+      wrapper: ["prlimit", "--fsize=65536", "--"])
+    #expect(outcome.status == .exited(42), "\(outcome.status) \(outcome.stderr)")
+    #expect(outcome.stdout.contains("\"code\":\"local-io\""))
+    #expect(!FileManager.default.fileExists(atPath: run.file("film.mp4")))
+  }
+
+  @Test func maxFilesizeHoldsForLocalFilesToo() throws {
+    let run = try VidfetchRun()
+    let outcome = try run.run(
+      ["--max-filesize", "1000", "-o", "film.mp4", FixtureFile.media("plain.mp4")])
+    #expect(outcome.status == .exited(22))
+  }
+
+  @Test func anEmptyTMPDIRMeansTheUsualPlace() throws {
+    let run = try VidfetchRun()
+    let outcome = try run.run(["-q", FixtureFile.media("plain.mp4")], extra: ["TMPDIR": ""])
+    let path = outcome.stdout.trimmingCharacters(in: .newlines)
+    #expect(path.hasPrefix("/tmp/vidfetch-\(geteuid())/plain"))
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  @Test func anExistingKeptSourceIsFoundBeforehand() throws {
+    let server = try FaultServer()
+    let run = try VidfetchRun()
+    try "mine".write(toFile: run.file("plain.source.mp4"), atomically: true, encoding: .utf8)
+    let outcome = try run.run(["--keep-source", "-o", "plain.mp4", server.url("plain.mp4")])
+    #expect(outcome.status == .exited(41))
+    #expect(folderNames(run.work) == ["plain.source.mp4"])
+    #expect(try server.gets().allSatisfy { $0.sent < 47_517 })
+  }
+
+  /// Killed right before the source gets its name: the next run has the result, and keeps the source.
+  @Test(.enabled(if: Machine.canTrace, "no system call can be traced here"))
+  func aKillBetweenResultAndSourceLosesNeither() throws {
+    let server = try FaultServer()
+    let run = try VidfetchRun()
+    let arguments = ["--keep-source", "-d", "out", server.url("resume_a.mp4")]
+    let killed = try run.run(
+      arguments,
+      wrapper: [
+        "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=linkat", "-e",
+        "inject=linkat:signal=SIGKILL:when=2",
+      ])
+    #expect(killed.status != .exited(0))
+    #expect(FileManager.default.fileExists(atPath: run.file("out/resume_a.mp4")))
+    let again = try run.run(arguments)
+    #expect(again.status == .exited(0), "\(again.stderr)")
+    #expect(folderNames(run.file("out")) == ["resume_a.mp4", "resume_a.source.mp4"])
+    #expect(
+      fileBytes(run.file("out/resume_a.source.mp4"))
+        == fileBytes(FixtureFile.media("resume_a.mp4")))
+    #expect(try server.gets().count == 1)
+  }
+}
