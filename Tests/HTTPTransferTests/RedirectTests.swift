@@ -224,7 +224,7 @@ import Testing
     let proxy = "http://127.0.0.1:\(server.port)"
     let loop = TransferLoop(environment: TransferEnvironment(["http_proxy": proxy]))
     var request = HTTPRequest(url: try HTTPURL("http://public.invalid/small.txt?\(mark)"))
-    #expect(await fetch(request, loop: loop).outcome.completed?.response.reachedPublic == nil)
+    #expect(await fetch(request, loop: loop).outcome.completed?.response.reachedPublic == true)
     request.settings.proxy = ""
     #expect(await fetch(request, loop: loop).outcome.failure?.kind == .resolve)
   }
@@ -239,6 +239,22 @@ import Testing
     request.startedPublic = true
     #expect(await fetch(request).outcome.failure?.kind == .address)
     #expect(try await server.log(mark).isEmpty)
+  }
+
+  /// By a name that only the proxy knows, and back around the proxy.
+  @Test func aProxysNameLeadsToNoPrivateAddress() async throws {
+    let mark = FaultServer.mark()
+    let proxy = "http://127.0.0.1:\(server.port)"
+    let loop = TransferLoop(
+      environment: TransferEnvironment(["http_proxy": proxy, "no_proxy": "127.0.0.0/8"]))
+    let target = "http:%2F%2F127.0.0.1:\(server.port)%2Fsmall.txt%3F\(mark)"
+    var request = HTTPRequest(url: try HTTPURL("http://public.invalid/~to=\(target)/x"))
+    let failure = await fetch(request, loop: loop).outcome.failure
+    #expect(failure?.kind == .address)
+    #expect(failure?.reachedPublic == true)
+    #expect(try await server.log(mark).allSatisfy { $0.proxied })
+    request.settings.allowPrivate = true
+    #expect(await fetch(request, loop: loop).outcome.completed != nil)
   }
 
   @Test func aProxyThatRefusesATunnelIsNamed() async throws {

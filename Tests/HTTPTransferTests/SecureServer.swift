@@ -157,3 +157,31 @@ final class CuttingRelay: Sendable {
     self.port = Int(process.firstLine()) ?? 0
   }
 }
+
+/// A server that answers each request by a few lines of Python, which find it in `request` and answer
+/// by `send`.
+final class ScriptedServer: Sendable {
+  let port: Int
+  private let process: ChildProcess
+
+  init(_ script: String) {
+    let lines = script.split(separator: "\n").map { "        " + $0 }.joined(separator: "\n")
+    process = ChildProcess.start([
+      "python3", "-c",
+      """
+      import socket, threading, time
+      s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True)
+      def serve(c):
+          send = lambda text: c.sendall(text.encode())
+          request = c.recv(65536).decode()
+          try:
+      \(lines)
+          except OSError: pass
+          c.close()
+      while True:
+          threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+      """,
+    ])
+    port = Int(process.firstLine()) ?? 0
+  }
+}

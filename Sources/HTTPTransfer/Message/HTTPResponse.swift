@@ -57,7 +57,7 @@ package struct HTTPResponse: Sendable {
   package var framing: BodyFraming
   package var contentLength: Int64?
   package var retryAfter: RetryAfter?
-  /// Whether the job began at a public address; nil where that can't be told, behind a proxy.
+  /// Whether the job began at a public address, or behind a proxy at a name.
   package var reachedPublic: Bool?
   /// The address that answered, or its proxy's.
   package var remoteAddress: String?
