@@ -1,6 +1,7 @@
 // How long a hop may take, without a wait; and servers that would take for ever.
 
 import FetchCore
+import TestSupport
 import Testing
 
 @testable import HTTPTransfer
@@ -83,13 +84,13 @@ import Testing
   private func fetch(
     _ server: ScriptedServer, stallTimeout: Duration = .milliseconds(300)
   ) async throws -> ExchangeOutcome {
-    var request = HTTPRequest(url: try HTTPURL("http://127.0.0.1:\(server.port)/x"))
+    var request = HTTPRequest(url: try HTTPURL(server.url("x")))
     request.settings.stallTimeout = stallTimeout
     return await HTTPTransferTests.fetch(request, loop: TransferLoop()).outcome
   }
 
   @Test func interimHeadsAreNoProgress() async throws {
-    let server = ScriptedServer(
+    let server = try ScriptedServer(
       "while True: send('HTTP/1.1 103 Early Hints\\r\\nLink: </a>\\r\\n\\r\\n'); time.sleep(0.05)")
     #expect(try await fetch(server).failure?.kind == .stall)
   }
@@ -108,7 +109,7 @@ import Testing
   }
 
   @Test func trailersAreNoProgress() async throws {
-    let server = ScriptedServer(
+    let server = try ScriptedServer(
       """
       send('HTTP/1.1 200 OK\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n1\\r\\na\\r\\n0\\r\\n')
       while True: send('X: y\\r\\n'); time.sleep(0.05)
@@ -119,7 +120,7 @@ import Testing
   /// The bodies come byte by byte, for hours.
   @Test func theBodyOfARedirectOrAnErrorHoldsNothingUp() async throws {
     let slow = "\nwhile True: send('x'); time.sleep(0.05)"
-    let server = ScriptedServer(
+    let server = try ScriptedServer(
       """
       if request.startswith('GET /x'):
           send('HTTP/1.1 302 F\\r\\nLocation: /y\\r\\nContent-Length: 60000\\r\\n\\r\\n')
