@@ -91,6 +91,7 @@ import Testing
       (["-b", "a=\u{1}"], "-b can't hold control characters", nil),
       (["-H", "nonsense"], "-H needs a header written 'Name: value', or @FILE", nil),
       (["-H", "Range: bytes=0-"], "-H can't set Range: vidfetch sends its own", nil),
+      (["-H", "host: x"], "-H can't set host: vidfetch sends its own", nil),
       (["-H", "X:"], "-H gives X no value", nil),
       (["-u", "name"], "-u needs USER:PASSWORD, @FILE or -", nil),
       (["-b", "name"], "-b needs NAME=VALUE, or @FILE", nil),

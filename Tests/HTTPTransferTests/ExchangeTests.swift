@@ -3,7 +3,7 @@ import HTTPTransfer
 import Testing
 
 @Suite struct ExchangeTests {
-  let server = FaultServer.shared
+  let server = DataServer.shared
   let data = Root.shared.data
 
   @Test func deliversEveryByteOfAPlainFile() async throws {
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test func noCodingIsAskedFor() async throws {
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     let (_, outcome) = await fetch(
       HTTPRequest(url: try server.url("/~gzip=asked/data.bin?\(mark)")))
     #expect(outcome.completed != nil)
@@ -200,7 +200,7 @@ import Testing
 
   @Test func aConnectionServesTheNextRequest() async throws {
     let loop = TransferLoop()
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     for path in ["/small.txt", "/missing", "/~redirect=2/small.txt", "/small.txt"] {
       let outcome = await fetch(
         HTTPRequest(url: try server.url(path + "?\(mark)=1")), loop: loop

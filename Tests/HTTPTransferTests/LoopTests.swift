@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPTransfer
 
 @Suite struct LoopTests {
-  let server = FaultServer.shared
+  let server = DataServer.shared
 
   @Test func theOptionsThatKeepUsSafeAreSet() {
     let options = Dictionary(

@@ -16,7 +16,7 @@ enum Inside {
   static let isNamespace = place == "namespace"
   static let isAlone = place == "alone"
   static let isAnywhere = place != nil
-  static let canMakeNamespace = !isAnywhere && ChildProcess.run(namespace("true")).0 == 0
+  static let canMakeNamespace = !isAnywhere && LifelineProcess.run(namespace("true")).0 == 0
 
   /// Loopback with a public address, and a name server there that this process may put up.
   private static func namespace(_ line: String) -> [String] {
@@ -35,11 +35,11 @@ enum Inside {
   }
 
   static func runInNamespace(_ suite: String) throws -> (Int32, String) {
-    ChildProcess.run(namespace(try rerun(suite, place: "namespace")))
+    LifelineProcess.run(namespace(try rerun(suite, place: "namespace")))
   }
 
   static func runAlone(_ suite: String) throws -> (Int32, String) {
-    ChildProcess.run(["sh", "-c", try rerun(suite, place: "alone")])
+    LifelineProcess.run(["sh", "-c", try rerun(suite, place: "alone")])
   }
 }
 
@@ -63,9 +63,9 @@ struct NamespaceTests {
 @Suite(.enabled(if: Inside.isNamespace, "runs inside a namespace only"))
 struct InsideNamespaceTests {
   @Test func aPublicStartStaysPublic() async throws {
-    let outside = FaultServer(host: Inside.publicAddress)
-    let inside = FaultServer(host: "127.0.0.1")
-    let mark = FaultServer.mark()
+    let outside = DataServer(host: Inside.publicAddress)
+    let inside = DataServer(host: "127.0.0.1")
+    let mark = DataServer.mark()
     let direct = await fetch(HTTPRequest(url: try outside.url("/small.txt"))).outcome
     #expect(direct.completed?.response.reachedPublic == true)
     for spelling in ["127.0.0.1", "localhost", "0x7f.1", "2130706433", "017700000001", "0"] {
@@ -86,7 +86,7 @@ struct InsideNamespaceTests {
   }
 
   @Test func aSilentNameServerDelaysNoCancel() async throws {
-    let deaf = ChildProcess.start([
+    let deaf = LifelineProcess.start([
       "python3", "-c",
       """
       import socket, time
@@ -118,7 +118,7 @@ struct AloneTests {
     }.filter { !$0.hasPrefix("/proc/") }.sorted()
   }
 
-  private func useALoop(_ server: FaultServer) async throws {
+  private func useALoop(_ server: DataServer) async throws {
     let loop = TransferLoop()
     let paths = [
       "/data.bin", "/small.txt", "/missing", "/~drop=1000/data.bin", "/~rst=1000/data.bin",
@@ -137,7 +137,7 @@ struct AloneTests {
   }
 
   @Test func noDescriptorStaysOpen() async throws {
-    let server = FaultServer()
+    let server = DataServer()
     // What is opened once and for all is open after this.
     try await useALoop(server)
     let before = try await settled(openFiles().count)

@@ -197,12 +197,43 @@ import Testing
 
   @Test(arguments: [
     ("Host", "x"), ("range", "bytes=0-"), ("Content-Length", "1"), ("X Y", "1"), ("", "1"),
-    ("X", "a\r\nb"), ("X", "a\0"), ("Accept-Encoding", "gzip"), ("Tränen", "1"),
+    ("X", "a\r\nb"), ("X", "a\0"), ("Trailer", "x"), ("HTTP2-Settings", "x"),
+    ("Accept-Encoding", "gzip"), ("Tränen", "1"),
   ])
   func headersThatCannotBeSentAreNamed(_ name: String, _ value: String) {
     let problem = HeaderRule.problem(with: HeaderField(name: name, value: value))
     #expect(problem != nil)
     #expect(problem?.contains("\r") != true)
+  }
+
+  @Test(arguments: [
+    (
+      "Location", "http://usr:sekret@h/full?token=sekret&a=1#access_token=sekret",
+      "http://h/full?token=…&a=1"
+    ),
+    ("location", "/full?a=1#access_token=sekret", "/full?a=1"),
+    ("Content-Location", "//usr:sekret@h/x", "//h/x"),
+    ("Location", "http:/usr:sekret@h/x", "http://h/x"),
+    ("Location", "http://usr:sek/ret@h/x", "…"), ("Location", "usr:sekret@h/x", "…"),
+    ("Location", "7usr:sekret@h/x", "…"), ("Location", "/\\usr:sekret@h/x", "…"),
+    ("Location", "ftp://usr:sekret@h/x", "…"), ("Location", "a/b", "a/b"),
+    (
+      "Link", "<http://u:sekret@h/a#sekret>; rel=next, </b?sig=sekret>; rel=prev",
+      "<http://h/a>; rel=next, </b?sig=…>; rel=prev"
+    ),
+    ("Link", "http://u:sekret@h/a", "…"), ("Link", "</a>; anchor=\"//u:sekret@h\"", "…"),
+    ("Refresh", "5; URL='http://u:sekret@h/#sekret'", "5; url=http://h/"), ("Refresh", "5", "5"),
+    ("Refresh", "http://u:sekret@h/", "…"),
+    ("Referer", "http://u:sekret@h/", "…"), ("X-Original-URL", "/a?t=sekret", "…"),
+    ("Content-Security-Policy", "report-uri http://h/?sekret", "…"), ("X-Auth", "sekret", "…"),
+    ("ETag", "\"a@b?\"", "\"a@b?\""), ("Server", "nginx/1.22", "nginx/1.22"),
+  ])
+  func noHeaderShowsAURLsSecrets(_ name: String, _ value: String, _ shown: String) {
+    var head = ResponseHead()
+    for line in ["HTTP/1.1 302 F", "\(name): \(value)", ""] {
+      Array((line + "\r\n").utf8).withUnsafeBytes { head.take($0) }
+    }
+    #expect(TransferLog.response(head) == ["< HTTP/1.1 302", "< \(name): \(shown)"])
   }
 
   @Test func logsShowNoSecret() throws {
@@ -320,7 +351,9 @@ import Testing
       (TransferFailure.Kind.cut, 5), (.reset, 5), (.stall, 5), (.emptyReply, 5), (.http2, 5),
       (.handshake, 5), (.connect, 5), (.connectTimeout, 5), (.resolve, 2), (.connectRefused, 2),
       (.status(503), 5), (.status(429), 5), (.status(408), 5), (.status(425), 5), (.status(500), 5),
-      (.status(502), 5), (.status(504), 5), (.status(522), 5), (.status(524), 5), (.status(501), 0),
+      (.status(502), 5), (.status(504), 5), (.status(522), 5), (.status(524), 5), (.status(501), 5),
+      (.status(505), 5), (.status(507), 5), (.status(511), 5), (.status(520), 5), (.status(521), 5),
+      (.status(523), 5), (.status(530), 5), (.status(599), 5), (.status(600), 0),
       (.status(404), 0), (.status(403), 0), (.status(416), 0), (.trust, 0), (.redirect, 0),
       (.address, 0), (.contentCoding, 0), (.lengths, 0), (.surplus, 0), (.tooLarge, 0), (.sink, 0),
       (.cancelled, 0), (.request, 0), (.internal, 0),

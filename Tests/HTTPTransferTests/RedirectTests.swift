@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPTransfer
 
 @Suite struct RedirectTests {
-  let server = FaultServer.shared
+  let server = DataServer.shared
 
   private func secretSettings() -> TransferSettings {
     var settings = quickSettings()
@@ -42,7 +42,7 @@ import Testing
 
   @Test(arguments: ["loop=1", "loop=2", "to=file", "to=none", "to=ftp:%2F%2Fh%2Fx"])
   func redirectsThatLeadNowhereAreRefused(_ fault: String) async throws {
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     let (recorder, outcome) = await fetch(
       HTTPRequest(url: try server.url("/~\(fault)&key=\(mark)/small.txt")))
     #expect(outcome.failure?.kind == .redirect)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func secretsReachTheirOriginOnEveryHopAndRange() async throws {
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     var request = HTTPRequest(
       url: try secretURL("/~redirect=2/data.bin?\(mark)=1"), range: .from(5))
     request.settings = secretSettings()
@@ -72,7 +72,7 @@ import Testing
 
   @Test(arguments: ["2", "localhost"])
   func noSecretReachesAnotherOrigin(_ other: String) async throws {
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     for bearer in [nil, "T0K-S3C"] {
       var request = HTTPRequest(url: try secretURL("/~cross=\(other)&only=\(mark)*/\(mark).txt"))
       request.settings = secretSettings()
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func secretsOfAnEarlierOriginAreNotForAResumedOne() async throws {
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     var request = HTTPRequest(url: try server.url("/small.txt?\(mark)"))
     request.settings = secretSettings()
     request.secretsOrigin = try HTTPURL("http://elsewhere/").origin
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test func aCookieGoesToNoOtherOrigin() async throws {
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     let path = "/~cross=2&setcookie=sid=77/\(mark).txt"
     _ = await fetch(HTTPRequest(url: try server.url(path)))
     let log = try await server.log(mark)
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test func cookiesOutliveAnExchangeByTheRequest() async throws {
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     let first = await fetch(
       HTTPRequest(url: try server.url("/~setcookie=sid=77/small.txt"))
     ).outcome
@@ -169,8 +169,8 @@ import Testing
   }
 
   @Test func aPublicStartDoesNotReachPrivateAddresses() async throws {
-    let inner = FaultServer(host: "127.0.0.2")
-    let mark = FaultServer.mark()
+    let inner = DataServer(host: "127.0.0.2")
+    let mark = DataServer.mark()
     let target = "/~to=http:%2F%2F127.0.0.2:\(inner.port)%2Fsmall.txt%3F\(mark)/x"
     var request = HTTPRequest(url: try server.url(target))
     let outcome = await fetch(request, loop: loop()).outcome
@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test func aConnectionThatIsOpenAlreadyIsNoWayAround() async throws {
-    let inner = FaultServer(host: "127.0.0.2")
+    let inner = DataServer(host: "127.0.0.2")
     let loop = loop()
     // A job that may, leaves a connection behind.
     let first = await fetch(HTTPRequest(url: try inner.url("/small.txt")), loop: loop).outcome
@@ -210,7 +210,7 @@ import Testing
   // MARK: - Proxies
 
   @Test func aProxyIsUsedAndItsAddressIsExempt() async throws {
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     var request = HTTPRequest(url: try HTTPURL("http://public.invalid/small.txt?\(mark)"))
     request.settings.proxy = "http://127.0.0.1:\(server.port)"
     request.startedPublic = true
@@ -220,11 +220,11 @@ import Testing
   }
 
   @Test func theEnvironmentsProxyIsUsedUnlessForbidden() async throws {
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     let proxy = "http://127.0.0.1:\(server.port)"
     let loop = TransferLoop(environment: TransferEnvironment(["http_proxy": proxy]))
     var request = HTTPRequest(url: try HTTPURL("http://public.invalid/small.txt?\(mark)"))
-    #expect(await fetch(request, loop: loop).outcome.completed?.response.reachedPublic == nil)
+    #expect(await fetch(request, loop: loop).outcome.completed?.response.reachedPublic == true)
     request.settings.proxy = ""
     #expect(await fetch(request, loop: loop).outcome.failure?.kind == .resolve)
   }
@@ -233,12 +233,28 @@ import Testing
     "127.0.0.1", "localhost", "[::1]", "169.254.169.254", "2130706433", "x.localhost",
   ])
   func aProxyIsNotAskedForPrivateAddresses(_ host: String) async throws {
-    let mark = FaultServer.mark()
+    let mark = DataServer.mark()
     var request = HTTPRequest(url: try HTTPURL("http://\(host)/small.txt?\(mark)"))
     request.settings.proxy = "http://127.0.0.1:\(server.port)"
     request.startedPublic = true
     #expect(await fetch(request).outcome.failure?.kind == .address)
     #expect(try await server.log(mark).isEmpty)
+  }
+
+  /// By a name that only the proxy knows, and back around the proxy.
+  @Test func aProxysNameLeadsToNoPrivateAddress() async throws {
+    let mark = DataServer.mark()
+    let proxy = "http://127.0.0.1:\(server.port)"
+    let loop = TransferLoop(
+      environment: TransferEnvironment(["http_proxy": proxy, "no_proxy": "127.0.0.0/8"]))
+    let target = "http:%2F%2F127.0.0.1:\(server.port)%2Fsmall.txt%3F\(mark)"
+    var request = HTTPRequest(url: try HTTPURL("http://public.invalid/~to=\(target)/x"))
+    let failure = await fetch(request, loop: loop).outcome.failure
+    #expect(failure?.kind == .address)
+    #expect(failure?.reachedPublic == true)
+    #expect(try await server.log(mark).allSatisfy { $0.proxied })
+    request.settings.allowPrivate = true
+    #expect(await fetch(request, loop: loop).outcome.completed != nil)
   }
 
   @Test func aProxyThatRefusesATunnelIsNamed() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPTransfer
 
 @Suite struct ResumeTests {
-  let server = FaultServer.shared
+  let server = DataServer.shared
 
   enum Verdict: String, Sendable {
     case append, compare, complete, plain, restart, changed, contradiction, reject, failed
@@ -58,7 +58,7 @@ import Testing
     ("~status=503&after=1/", .failed),
   ])
   func anAnswerIsWorthWhatItProves(_ fault: String, _ verdict: Verdict) async throws {
-    let path = "/\(fault)data.bin?" + FaultServer.mark()
+    let path = "/\(fault)data.bin?" + DataServer.mark()
     #expect(Verdict(try await resume(path, have: 100_000)) == verdict)
   }
 
@@ -66,13 +66,13 @@ import Testing
     ("~norange=lie/", Verdict.restart), ("~etag=rotate/", .compare), ("", .compare),
   ])
   func thePlainRangeSettlesIt(_ fault: String, _ verdict: Verdict) async throws {
-    let path = "/\(fault)data.bin?" + FaultServer.mark()
+    let path = "/\(fault)data.bin?" + DataServer.mark()
     #expect(Verdict(try await resume(path, have: 100_000, isPlain: true)) == verdict)
   }
 
   @Test(arguments: ["", "~r416=1/", "~r416=bare/"])
   func allThereIsComplete(_ fault: String) async throws {
-    let path = "/\(fault)data.bin?" + FaultServer.mark()
+    let path = "/\(fault)data.bin?" + DataServer.mark()
     #expect(Verdict(try await resume(path, have: 300_000)) == .complete)
   }
 
@@ -89,7 +89,7 @@ import Testing
   /// Other bytes of the same size and, as it happens, the same second: only the bytes can tell.
   @Test func anotherVersionIsNeverAppendedUnseen() async throws {
     for fault in ["", "&ifrange=ignore", "&etag=weak"] {
-      let path = "/~change=1&alt=other.bin\(fault)/data.bin?" + FaultServer.mark()
+      let path = "/~change=1&alt=other.bin\(fault)/data.bin?" + DataServer.mark()
       let verdict = Verdict(try await resume(path, have: 100_000))
       #expect([.plain, .changed, .compare].contains(verdict), "\(fault): \(verdict)")
     }

@@ -15,12 +15,12 @@ final class SecureServer: Sendable {
   /// The authority's certificate.
   let authority: String
   let isAvailable: Bool
-  private let lifeline: ChildProcess
+  private let lifeline: LifelineProcess
 
-  static let shared = SecureServer(behind: FaultServer.shared)
+  static let shared = SecureServer(behind: DataServer.shared)
 
   /// - Parameter server: what `/fault/…` is passed on to.
-  private init(behind server: FaultServer) {
+  private init(behind server: DataServer) {
     let folder = Root.shared.path + "-nginx"
     authority = folder + "/ca.pem"
     try? FileManager.default.createDirectory(
@@ -38,7 +38,7 @@ final class SecureServer: Sendable {
         FileManager.default.isExecutableFile(atPath: "/usr/sbin/nginx")
         ? "/usr/sbin/nginx" : "nginx"
       isRunning =
-        ChildProcess.run([
+        LifelineProcess.run([
           // Foundation takes a process for running while anybody holds its other descriptors.
           "bash", "-c",
           """
@@ -51,7 +51,7 @@ final class SecureServer: Sendable {
       ports[0], ports[1], ports[2], ports[3], ports[4]
     )
     isAvailable = isRunning
-    lifeline = ChildProcess.atEnd("kill $(cat '\(folder)/nginx.pid'); rm -rf '\(folder)'")
+    lifeline = LifelineProcess.atEnd("kill $(cat '\(folder)/nginx.pid'); rm -rf '\(folder)'")
   }
 
   func url(_ path: String, port: Int? = nil) throws -> HTTPURL {
@@ -92,10 +92,10 @@ final class SecureServer: Sendable {
       new other other.example -addext subjectAltName=DNS:other.example -out other.csr
       sign other -days 30
       """
-    return ChildProcess.run(["bash", "-c", script], in: folder).0 == 0
+    return LifelineProcess.run(["bash", "-c", script], in: folder).0 == 0
   }
 
-  private static func configuration(_ ports: [Int], _ server: FaultServer, _ folder: String)
+  private static func configuration(_ ports: [Int], _ server: DataServer, _ folder: String)
     -> String
   {
     let names = ["good", "old", "other", "self"]
@@ -131,10 +131,10 @@ final class SecureServer: Sendable {
 /// A relay that closes both ends after it has passed `bytes` bytes to the client.
 final class CuttingRelay: Sendable {
   let port: Int
-  private let process: ChildProcess
+  private let process: LifelineProcess
 
   init(to port: Int, after bytes: Int) {
-    process = ChildProcess.start([
+    process = LifelineProcess.start([
       "python3", "-c",
       """
       import socket, threading

@@ -24,7 +24,10 @@ import Testing
     ("http://example.com/\r\nX: y", "control characters in the URL"),
     ("http://example.com/\u{0}", "control characters in the URL"),
     ("http://example.com:99999/", "malformed URL"), ("http://example.com:x/", "malformed URL"),
-    ("http://[::1/", "malformed URL"), ("http://u%0ax@example.com/", ""),
+    ("http://[::1/", "malformed URL"),
+    ("http://u%0ax@example.com/", "control characters in the URL's user name"),
+    ("http://u:p%0ax@example.com/", "control characters in the URL's password"),
+    ("http://u:%00@example.com/", "control characters in the URL's password"),
   ])
   func whatIsNotHTTPIsRefused(_ text: String, _ message: String) {
     #expect {
@@ -68,6 +71,16 @@ import Testing
   func secretsOfTheQueryAreNotShown(_ text: String, _ shown: String) throws {
     #expect(URLText.redacting(text) == shown)
     #expect(!(try HTTPURL(text).redacted.contains("abc")))
+  }
+
+  @Test(arguments: [
+    ("http://user:p/ss@127.0.0.1/x", "http://127.0.0.1/x"),
+    ("http://u:p@ss@ho st/x?token=1#t", "http://ho st/x"), ("http://h:x/a?b", "http://h:x/a"),
+    ("http://u:p?ss@h/", "http://…"), ("http://u:p#s@s@h/", "http://…"),
+    ("u:p/ss@h/x", "h/x"), ("", ""),
+  ])
+  func whatCannotBeParsedShowsNoPassword(_ text: String, _ shown: String) {
+    #expect(URLText.redacting(unreadable: text) == shown)
   }
 
   @Test(arguments: [

@@ -14,6 +14,8 @@ package final class FaultServer: Sendable {
     package let headers: [String: String]
     package let port: Int
     package let proxied: Bool
+    /// Which connection it came on.
+    package let conn: Int
     package let status: Int?
     package let sent: Int
     package let ended: String?
@@ -29,17 +31,21 @@ package final class FaultServer: Sendable {
   /// A second listener of the same server: another origin.
   package let secondPort: Int
   private let scheme: String
+  private let host: String
   private let process: ChildProcess
   private let scratch: ScratchDirectory
 
-  /// Serves `root` on 127.0.0.1.
+  /// Serves `root` on `host`, an IPv4 address.
   package init(
-    root: String = FixtureFile.mediaFolder, certificate: TestCertificate? = nil
+    root: String = FixtureFile.mediaFolder, host: String = "127.0.0.1",
+    certificate: TestCertificate? = nil
   ) throws {
+    self.host = host
     scratch = try ScratchDirectory()
     let portFile = scratch.file("port")
     var arguments = [
       "python3", "\(FixtureFile.folder)/faultserver.py", "--root", root, "--port-file", portFile,
+      "--host", host, "--parent", "\(getpid())",
     ]
     if let certificate {
       arguments += ["--cert", certificate.chainPath, "--key", certificate.keyPath]
@@ -65,7 +71,7 @@ package final class FaultServer: Sendable {
   deinit { process.signal(SIGTERM) }
 
   /// The URL of `path`, which may start with faults: `~drop=5000&times=1/plain.mp4`.
-  package func url(_ path: String) -> String { "\(scheme)://127.0.0.1:\(port)/\(path)" }
+  package func url(_ path: String) -> String { "\(scheme)://\(host):\(port)/\(path)" }
 
   /// Every request so far.
   package func log() throws -> [Request] {

@@ -1,5 +1,6 @@
 // A folder that is there for one test and gone after it.
 
+private import FetchCore
 package import Foundation
 
 /// A new, empty folder under the system's temp directory, removed with the value.
@@ -11,9 +12,14 @@ package final class ScratchDirectory: Sendable {
     var template = Array("/tmp/vidfetch-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw ProcessTrouble.cannotStart("mkdtemp", errno) }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    // A value that a static holds is never released.
+    removeAtExit(path)
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+    foldersToRemove.withLock { [path] in _ = $0.remove(path) }
+  }
 
   /// The path of `name` inside.
   package func file(_ name: String) -> String { "\(path)/\(name)" }
@@ -64,3 +70,20 @@ package func fileSize(_ path: String) -> Int? {
 package func fileBytes(_ path: String) -> Data {
   FileManager.default.contents(atPath: path) ?? Data()
 }
+
+/// Removes a folder when the process exits normally.
+///
+/// The paths are handed over through a global because atexit(3) calls back without a context.
+func removeAtExit(_ path: String) {
+  foldersToRemove.withLock { _ = $0.insert(path) }
+  _ = removalAtExit
+}
+
+/// Asks for the removal once.
+private let removalAtExit = atexit {
+  for path in foldersToRemove.withLock({ $0 }) {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}
+
+private let foldersToRemove = Locked<Set<String>>([])

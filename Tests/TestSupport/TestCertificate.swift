@@ -1,7 +1,6 @@
 // A certificate authority of our own, made by the openssl command once a test run, and the
 // certificates that it signs: a good one and two that must be refused.
 
-private import FetchCore
 private import Foundation
 
 /// A server certificate with its key, both PEM files.
@@ -57,16 +56,3 @@ package final class TestAuthority: Sendable {
     wrongHost = try sign("wrong", "DNS:other.example", days: "30")
   }
 }
-
-/// Removes a folder when the process exits normally.
-///
-/// The path is handed over through a global because atexit(3) calls back without a context.
-private func removeAtExit(_ path: String) {
-  folderToRemove.withLock { $0 = path }
-  atexit {
-    let path = folderToRemove.withLock { $0 }
-    if let path { try? FileManager.default.removeItem(atPath: path) }
-  }
-}
-
-private let folderToRemove = Locked<String?>(nil)

@@ -34,8 +34,13 @@ import Testing
     }
   }
 
-  @Test func unreadableAddressShowsNoPassword() {
-    #expect(
-      SourceAddress.withoutSecrets(unreadable: "http://u:p@ss@ho st/x?token=1") == "http://ho st/x")
+  @Test(arguments: [
+    ("http://u:p@ss@ho st/x?token=1", "http://ho st/x"),
+    ("http://user:p/ss@127.0.0.1/x", "http://127.0.0.1/x"),
+    ("http://user:p?ss@127.0.0.1/x", "http://…"), ("http://user:p#ss@127.0.0.1/x", "http://…"),
+    ("http://h:x/a#access_token=1", "http://h:x/a"),
+  ])
+  func unreadableAddressShowsNoPassword(_ url: String, _ shown: String) {
+    #expect(SourceAddress.withoutSecrets(unreadable: url) == shown)
   }
 }

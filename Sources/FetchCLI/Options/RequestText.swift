@@ -16,7 +16,7 @@ package enum RequestText {
     guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
       throw UsageError("\(option) needs a header written 'Name: value': the name is not valid")
     }
-    if ownHeaders.contains(name.lowercased()) {
+    if ReservedHeader.contains(name) {
       throw UsageError("\(option) can't set \(name): vidfetch sends its own")
     }
     let value = trimmed(text[text.index(after: colon)...])
@@ -60,13 +60,6 @@ package enum RequestText {
   package static func hasControls(_ text: String) -> Bool {
     text.utf8.contains { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }
   }
-
-  /// What resume, verification and framing depend on, and so can't be left to anybody else.
-  private static let ownHeaders: Set<String> = [
-    "accept-encoding", "connection", "content-length", "expect", "if-match",
-    "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range", "te",
-    "trailer", "transfer-encoding", "upgrade",
-  ]
 
   private static func trimmed(_ text: Substring) -> String {
     var text = text

@@ -37,7 +37,6 @@ final class Exchange {
   private let request: HTTPRequest
   private let delegate: any ExchangeDelegate
   private let environment: TransferEnvironment
-  private let classify: @Sendable (String) -> AddressClass?
   private let limiter: RateLimiter
 
   // Over all hops.
@@ -45,26 +44,17 @@ final class Exchange {
   private var redirects = 0
   private var visited: Set<String> = []
   private var cookies: CookieJar
-  private var addresses: AddressPolicy
+  private var addresses: HopAddresses
   private var hasWarned = false
 
   // Of this hop.
   private(set) var easy: EasyHandle?
-  private var isProxied = false
-  private var isConnected = false
-  private var remoteAddress: String?
-  private var blockedAddress: FetchError?
   private var head = ResponseHead()
   private var response: HTTPResponse?
   private var ending: Ending?
   private var body = Body.none
 
-  /// Until when the rate limit lets nothing more in; set while libcurl holds bytes back, or will.
-  private var pausedUntil: Int64?
-  /// When the last byte came, in nanoseconds; nil while there is no connection.
-  private var lastProgress: Int64?
-  /// When the request was about to be sent.
-  private var requestTime: Int64 = 0
+  private var clock: HopClock
 
   init(
     id: ExchangeID, request: HTTPRequest, delegate: any ExchangeDelegate,
@@ -74,12 +64,14 @@ final class Exchange {
     self.request = request
     self.delegate = delegate
     self.environment = environment
-    self.classify = classify
     limiter = request.limiter ?? RateLimiter(request.settings.rateLimit)
+    clock = HopClock(stallTimeout: request.settings.stallTimeout)
     url = request.url
     cookies = request.cookies
-    addresses = AddressPolicy(
-      startedPublic: request.startedPublic, allowPrivate: request.settings.allowPrivate)
+    addresses = HopAddresses(
+      policy: AddressPolicy(
+        startedPublic: request.startedPublic, allowPrivate: request.settings.allowPrivate),
+      classify: classify)
   }
 
   // MARK: - Hops
@@ -89,14 +81,10 @@ final class Exchange {
   /// - Throws: what the exchange fails with; then no handle was made.
   func prepareHop(to target: HTTPURL) throws(TransferFailure) {
     url = target
-    isConnected = false
-    remoteAddress = nil
-    blockedAddress = nil
     head = ResponseHead()
     ending = nil
     body = .none
-    lastProgress = nil
-    pausedUntil = nil
+    clock = HopClock(stallTimeout: request.settings.stallTimeout)
     do {
       let fields = try requestFields()
       guard visited.insert(url.text + "\n" + fields.cookieText).inserted else {
@@ -104,13 +92,17 @@ final class Exchange {
       }
       let proxy = ProxyPolicy.proxy(
         for: url, setting: request.settings.proxy, environment: environment)
-      isProxied = proxy != nil
-      if isProxied { try checkProxiedHost() }
+      do throws(FetchError) {
+        try addresses.beginHop(to: url, isProxied: proxy != nil)
+      } catch {
+        throw failure(.address, error)
+      }
       let trust = TrustSource(setting: request.settings.caFile, environment: environment)
       let easy = try makeHandle(fields: fields, proxy: proxy, trust: trust)
       self.easy = easy
       warnAboutCredentials(fields)
-      log(TransferLog.request(url: url, range: request.range, fields: fields, proxied: isProxied))
+      log(
+        TransferLog.request(url: url, range: request.range, fields: fields, proxied: proxy != nil))
     } catch let error as TransferFailure {
       throw error
     } catch let error as FetchError {
@@ -168,64 +160,47 @@ final class Exchange {
   func setRateLimit(_ bytesPerSecond: Int64?) {
     limiter.setRate(bytesPerSecond)
     // What waits for the old limit shall not wait any longer.
-    if pausedUntil != nil { pausedUntil = 0 }
+    clock.shortenPause()
   }
 
   // MARK: - Addresses
 
-  /// Behind a proxy only the URL's own text tells where a request goes.
-  private func checkProxiedHost() throws(TransferFailure) {
-    let host = url.host
-    let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-    let found =
-      name == "localhost" || name.hasSuffix(".localhost") ? AddressClass.loopback : classify(name)
-    guard let found else { return }
-    guard addresses.permits(found) else { throw failure(.address, refusal(host, found)) }
-    addresses.note(found)
-  }
-
   /// Whether a connection to a numeric address may be tried.
-  func mayConnect(to address: String) -> Bool {
-    if isProxied { return true }
-    let found = classify(address) ?? .reserved
-    if addresses.permits(found) { return true }
-    blockedAddress = refusal(address, found)
-    return false
-  }
+  func mayConnect(to address: String) -> Bool { addresses.mayConnect(to: address) }
 
   /// Whether the request may be sent over a connection to a numeric address.
   func willUse(address: String) -> Bool {
-    isConnected = true
-    remoteAddress = address
-    requestTime = Monotonic.now
-    lastProgress = requestTime
-    if isProxied { return true }
-    let found = classify(address) ?? .reserved
-    guard addresses.permits(found) else {
-      ending = .failure(.address, refusal(address, found))
+    clock.requestBegins(Monotonic.now)
+    do throws(FetchError) {
+      try addresses.willUse(address)
+      return true
+    } catch {
+      ending = .failure(.address, error)
       return false
     }
-    addresses.note(found)
-    return true
-  }
-
-  private func refusal(_ address: String, _ found: AddressClass) -> FetchError {
-    FetchError(
-      .refused, "a public address leads to \(address), which is not public (\(found.rawValue))",
-      recovery: "--allow-private lets it, where you trust the address")
   }
 
   // MARK: - Head
 
   /// Takes one line of a head; false ends the transfer.
   func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-    lastProgress = Monotonic.now
-    // Fields that follow a body change nothing (RFC 9110 6.5).
-    if head.isComplete, !head.isInterim { return true }
+    let isTrailer = head.isFinal
     head.take(line)
+    guard !head.isExcessive else {
+      ending =
+        ending
+        ?? .failure(
+          .request, FetchError(.refused, "the server sends header fields without end"))
+      return false
+    }
+    if isTrailer { return true }
+    // An interim head asks for patience; it brings nothing that would earn it.
+    if !head.isInterim { clock.bytesCame(Monotonic.now) }
     guard head.isComplete else { return true }
     log(TransferLog.response(head))
-    return head.isInterim ? true : takeFinalHead()
+    guard head.isFinal else { return true }
+    clock.headIsComplete()
+    return takeFinalHead()
   }
 
   private func takeFinalHead() -> Bool {
@@ -262,7 +237,7 @@ final class Exchange {
       httpVersion: head.version)
     response.cookies = cookies
     response.reachedPublic = addresses.startedPublic
-    response.remoteAddress = remoteAddress
+    response.remoteAddress = addresses.remote
     response.retryAfter = response.value("Retry-After").flatMap { RetryAfter($0, now: now) }
     // What is wrong with the body of an error doesn't matter.
     guard StatusPolicy.hasResource(head.status) else { return response }
@@ -303,6 +278,7 @@ final class Exchange {
   private func drain() -> Bool {
     guard let length = try? head.contentLength(), length <= Self.drainLimit else { return false }
     body = .drained(0)
+    clock.drainBegins(Monotonic.now)
     return true
   }
 
@@ -324,7 +300,7 @@ final class Exchange {
   /// Takes some of the body.
   func takeBody(_ bytes: UnsafeRawBufferPointer) -> Reception {
     let now = Monotonic.now
-    lastProgress = now
+    clock.bytesCame(now)
     switch body {
     case .none:
       return .ended
@@ -333,10 +309,9 @@ final class Exchange {
       return count + bytes.count <= Self.drainLimit ? .taken : .ended
     case .written(let writer):
       // libcurl keeps the bytes and brings them again.
-      if let pausedUntil, now < pausedUntil { return .paused }
-      pausedUntil = nil
+      if clock.isPaused(now) { return .paused }
       let wait = limiter.take(bytes.count, now: now)
-      if wait > 0 { pausedUntil = now + wait }
+      if wait > 0 { clock.pause(until: now + wait) }
       switch writer.take(bytes, now: now) {
       case .more: return .taken
       case .limitReached: ending = .limit
@@ -367,49 +342,47 @@ final class Exchange {
   /// A slow stream's bytes are written after this many nanoseconds, full block or not.
   private static let flushDelay: Int64 = 100_000_000
 
+  /// What the loop has to do about time.
+  enum Due {
+    case nothing
+    case failure(TransferFailure)
+    /// The hop is to be ended as if libcurl were done with it.
+    case hopIsOver
+  }
+
   /// Does what is due.
   ///
   /// - Parameter roundStart: when the last `curl_multi_perform` began: what has come since then may
   ///   still wait for its turn, so that silence is measured up to there.
-  /// - Returns: how the exchange fails, where it does.
-  func tick(now: Int64, roundStart: Int64) -> TransferFailure? {
+  func tick(now: Int64, roundStart: Int64) -> Due {
     if let since = writer?.waitingSince, now - since >= Self.flushDelay {
       flush()
-      if case .failure(let kind, let error) = ending { return failure(kind, error) }
+      if case .failure(let kind, let error) = ending { return .failure(failure(kind, error)) }
     }
-    if let pausedUntil {
-      guard now >= pausedUntil else { return nil }
-      // The silence so far was our own.
-      self.pausedUntil = nil
-      lastProgress = now
+    switch clock.due(now, roundStart: roundStart) {
+    case .nothing:
+      return .nothing
+    case .pauseIsOver:
       easy?.resume()
-      return nil
+      return .nothing
+    case .drainIsOver:
+      return .hopIsOver
+    case .stalled:
+      flush()
+      let seconds = request.settings.stallTimeout.components.seconds
+      return .failure(
+        failure(
+          .stall,
+          FetchError(
+            .network, "no byte from \(place) for \(seconds) s",
+            recovery: "run the same command again to continue")))
     }
-    let patience = Monotonic.nanoseconds(request.settings.stallTimeout)
-    guard let lastProgress else { return nil }
-    let isSilent = roundStart - lastProgress > patience
-    // A head that trickles in line by line must end as well.
-    let isEndless = !head.isComplete && roundStart - requestTime > 4 * patience
-    guard isSilent || isEndless else { return nil }
-    flush()
-    let seconds = request.settings.stallTimeout.components.seconds
-    return failure(
-      .stall,
-      FetchError(
-        .network, "no byte from \(place) for \(seconds) s",
-        recovery: "run the same command again to continue"))
   }
 
   /// When `tick` should be called next, in nanoseconds.
   var nextTick: Int64? {
-    var times: [Int64] = []
-    if let since = writer?.waitingSince { times.append(since + Self.flushDelay) }
-    if let pausedUntil {
-      times.append(pausedUntil)
-    } else if let lastProgress {
-      times.append(lastProgress + Monotonic.nanoseconds(request.settings.stallTimeout) + 1_000_000)
-    }
-    return times.min()
+    let flushTime = writer?.waitingSince.map { $0 + Self.flushDelay }
+    return [flushTime, clock.next].compactMap { $0 }.min()
   }
 
   // MARK: - Ends
@@ -472,13 +445,14 @@ final class Exchange {
   }
 
   private func curlFailure(_ code: CURLcode) -> TransferFailure {
-    if code == CURLE_COULDNT_CONNECT, let blockedAddress {
-      return failure(.address, blockedAddress)
+    if code == CURLE_COULDNT_CONNECT, let blocked = addresses.blocked {
+      return failure(.address, blocked)
     }
     let found = CurlFailure(
       code: code, text: easy?.errorText ?? "", verifyResult: easy?.verifyResult ?? 0,
       osError: easy?.osError ?? 0, connectStatus: easy?.connectStatus ?? 0,
-      isConnected: isConnected, place: place, connectTimeout: request.settings.connectTimeout,
+      isConnected: addresses.isConnected, place: place,
+      connectTimeout: request.settings.connectTimeout,
       caFile: request.settings.caFile
     ).failure
     return failure(found.kind, found.error)

@@ -244,15 +244,20 @@ private final class LoopThread {
       guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
         let exchange = owners[easy].flatMap({ exchanges[$0] })
       else { continue }
-      let next = exchange.hopDidEnd(vf_message_result(message))
-      remove(exchange)
-      switch next {
-      case .hop(let url):
-        start(exchange, hop: url)
-      case .finish(let outcome):
-        exchanges[exchange.id] = nil
-        exchange.finish(outcome)
-      }
+      endHop(of: exchange, vf_message_result(message))
+    }
+  }
+
+  /// Goes on to the next hop, or ends the exchange.
+  private func endHop(of exchange: Exchange, _ result: CURLcode) {
+    let next = exchange.hopDidEnd(result)
+    remove(exchange)
+    switch next {
+    case .hop(let url):
+      start(exchange, hop: url)
+    case .finish(let outcome):
+      exchanges[exchange.id] = nil
+      exchange.finish(outcome)
     }
   }
 
@@ -261,10 +266,10 @@ private final class LoopThread {
     let now = Monotonic.now
     var next = Int64.max
     for exchange in exchanges.values {
-      if let failure = exchange.tick(now: now, roundStart: roundStart) {
-        end(exchange, failure)
-      } else if let time = exchange.nextTick {
-        next = min(next, time)
+      switch exchange.tick(now: now, roundStart: roundStart) {
+      case .failure(let failure): end(exchange, failure)
+      case .hopIsOver: endHop(of: exchange, CURLE_OK)
+      case .nothing: next = min(next, exchange.nextTick ?? .max)
       }
     }
     guard next < .max else { return .max }

@@ -36,8 +36,12 @@ package struct Validators: Sendable, Hashable, Codable {
     self.date = date
   }
 
-  /// Whether there is nothing to recognise a version by.
-  package var isEmpty: Bool { strongETag == nil && weakETag == nil && lastModified == nil }
+  /// Whether there is nothing to recognise a version by: a weak tag is shared by versions that
+  /// differ (RFC 9110 8.8.1).
+  package var isEmpty: Bool { strongETag == nil && lastModified == nil }
+
+  /// The tag's text, strong or weak, as a weak comparison takes it (RFC 9110 8.8.3.2).
+  var opaqueTag: String? { strongETag ?? weakETag.map { String($0.dropFirst(2)) } }
 }
 
 /// The head of the response that redirects led to.
@@ -53,7 +57,7 @@ package struct HTTPResponse: Sendable {
   package var framing: BodyFraming
   package var contentLength: Int64?
   package var retryAfter: RetryAfter?
-  /// Whether the job began at a public address; nil where that can't be told, behind a proxy.
+  /// Whether the job began at a public address, or behind a proxy at a name.
   package var reachedPublic: Bool?
   /// The address that answered, or its proxy's.
   package var remoteAddress: String?
@@ -115,6 +119,15 @@ package struct HTTPResponse: Sendable {
   package var acceptsRanges: Bool? {
     guard let value = value("Accept-Ranges") else { return nil }
     return !value.hasSameName(as: "none")
+  }
+
+  /// Whether the body is a range that doesn't say where the resource ends: the end of such a body,
+  /// however well it is framed, isn't known to be the resource's.
+  package var isRangeOfUnknownTotal: Bool {
+    switch contentRange {
+    case .bytes(_, _, let total): total == nil
+    case .unsatisfied, .unreadable, nil: status == 206
+    }
   }
 
   /// The size of the whole resource as this head tells it.

@@ -68,15 +68,7 @@ package struct HTTPURL: Sendable, Hashable {
     origin = Origin(scheme: scheme, host: URLText.lowercased(host), port: port)
     path = parser.get(CURLUPART_PATH) ?? "/"
     query = parser.get(CURLUPART_QUERY)
-    if let user = parser.get(CURLUPART_USER, flags: CURLU_URLDECODE) {
-      let password = parser.get(CURLUPART_PASSWORD, flags: CURLU_URLDECODE) ?? ""
-      credentials = UserCredentials(user: user, password: password)
-    } else if parser.get(CURLUPART_USER) != nil {
-      // libcurl decodes to nothing where a control byte would come out.
-      throw FetchError(.refused, "control characters in the URL's user name")
-    } else {
-      credentials = nil
-    }
+    credentials = try Self.credentials(of: parser)
     parser.clear(CURLUPART_USER)
     parser.clear(CURLUPART_PASSWORD)
     parser.clear(CURLUPART_OPTIONS)
@@ -85,6 +77,21 @@ package struct HTTPURL: Sendable, Hashable {
       throw FetchError(.refused, "malformed URL")
     }
     self.text = whole
+  }
+
+  /// - Throws: `.refused` where libcurl decodes to nothing, because a control byte would come out.
+  private static func credentials(of parser: URLParser) throws(FetchError) -> UserCredentials? {
+    func decoded(_ part: CURLUPart, _ name: String) throws(FetchError) -> String? {
+      if let text = parser.get(part, flags: CURLU_URLDECODE) { return text }
+      guard parser.get(part) == nil else {
+        throw FetchError(.refused, "control characters in the URL's \(name)")
+      }
+      return nil
+    }
+    let user = try decoded(CURLUPART_USER, "user name")
+    let password = try decoded(CURLUPART_PASSWORD, "password")
+    guard user != nil || password != nil else { return nil }
+    return UserCredentials(user: user ?? "", password: password ?? "")
   }
 
   private static func checkBytes(_ text: String) throws(FetchError) {
@@ -99,7 +106,7 @@ package struct HTTPURL: Sendable, Hashable {
   }
 
   /// Safe to show: no user information, and "…" for query values whose names look secret.
-  package var redacted: String { URLText.redacting(text) }
+  package var redacted: String { URLText.redacting(query: text) }
 
   /// The equivalent that stands for all spellings (RFC 3986 6.2.2); the query is kept.
   package var normalized: String {

@@ -11,15 +11,31 @@ struct ResponseHead: Sendable {
   /// Whether the empty line has come.
   private(set) var isComplete = false
 
+  /// How many bytes came as heads and trailers, and how many heads, on this hop.
+  private var byteCount = 0
+  private var headCount = 0
+
   /// Whether more heads follow (RFC 9110 15.2).
   var isInterim: Bool { status / 100 == 1 }
 
+  /// Whether this is the last head, and whole.
+  var isFinal: Bool { isComplete && !isInterim }
+
+  /// Whether more came than any server has to say.
+  var isExcessive: Bool { byteCount > 256 * 1024 || headCount > 64 }
+
   /// Takes a line with its line break.
+  ///
+  /// Fields that follow the body of a final head change nothing but the count (RFC 9110 6.5).
   mutating func take(_ line: UnsafeRawBufferPointer) {
+    byteCount += line.count
+    guard !isFinal else { return }
     var bytes = line[...]
     while let last = bytes.last, last == 0x0A || last == 0x0D { bytes = bytes.dropLast() }
     if bytes.starts(with: "HTTP/".utf8) {
+      let counts = (byteCount, headCount + 1)
       self = ResponseHead()
+      (byteCount, headCount) = counts
       let words = bytes.dropFirst(5).split(separator: 0x20, maxSplits: 2)
       version = words.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
       status = words.count > 1 ? ASCII.number(words[1]).flatMap { Int(exactly: $0) } ?? 0 : 0

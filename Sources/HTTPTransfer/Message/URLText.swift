@@ -1,6 +1,6 @@
 // What can be said of a URL's text byte by byte: escapes, and which parts not to show. Pure.
 
-enum URLText {
+package enum URLText {
   /// ASCII letters to lower case; all else as it is.
   static func lowercased(_ text: String) -> String {
     String(decoding: text.utf8.map(ASCII.lowercased), as: UTF8.self)
@@ -59,8 +59,37 @@ enum URLText {
         .contains(byte)
   }
 
+  /// A reference as a server writes it (RFC 3986 4.1), without user information and fragment, and
+  /// with "…" for query values whose names look secret; "…" for what can't be told apart.
+  static func redacting(_ reference: String) -> String {
+    let text = reference.prefix { $0 != "#" }
+    let path = text.prefix { $0 != "?" }
+    guard !path.contains("\\") else { return "…" }
+    if path.hasPrefix("//") {
+      // Without a scheme, but with an authority: parsed under any scheme.
+      return (try? HTTPURL("http:" + reference)).map { String($0.redacted.dropFirst(5)) } ?? "…"
+    }
+    if path.isEmpty || path.hasPrefix("/") { return redacting(query: String(text)) }
+    guard path.prefix(while: { $0 != "/" }).contains(where: { $0 == ":" || $0 == "@" }) else {
+      return redacting(query: String(text))
+    }
+    return (try? HTTPURL(reference))?.redacted ?? "…"
+  }
+
+  /// What may be shown of a URL that can't be parsed: nothing that could be a password or a token.
+  ///
+  /// Where the authority ends is anybody's guess then, so that all up to the last "@" goes, and the
+  /// query and the fragment; with an "@" in these nothing but the scheme stays.
+  package static func redacting(unreadable url: String) -> String {
+    let start = url.firstRange(of: "://")?.upperBound ?? url.startIndex
+    let shown = url[start...].prefix { $0 != "?" && $0 != "#" }
+    guard !url[shown.endIndex...].contains("@") else { return url[..<start] + "…" }
+    guard let sign = shown.lastIndex(of: "@") else { return String(url[..<start] + shown) }
+    return String(url[..<start] + shown[shown.index(after: sign)...])
+  }
+
   /// Replaces the values of query parameters whose names look secret by "…".
-  static func redacting(_ url: String) -> String {
+  static func redacting(query url: String) -> String {
     guard let mark = url.firstIndex(of: "?") else { return url }
     let query = url[url.index(after: mark)...]
     let parts = query.split(omittingEmptySubsequences: false) { $0 == "&" || $0 == ";" }

@@ -47,10 +47,10 @@ package enum RangeDecision: Sendable, Hashable {
   case alreadyComplete
   /// Ask once more, with `ResumePolicy.plan(… isPlain: true)`.
   case tryPlainRange
-  /// Ranges don't work here; where `usesThisBody`, this body is the whole resource.
-  case restartFromZero(usesThisBody: Bool)
-  /// Another version; where `usesThisBody`, this body is the whole of it.
-  case remoteChanged(usesThisBody: Bool)
+  /// What is there can't be continued.
+  case restartFromZero
+  /// What is there belongs to another version.
+  case remoteChanged
   /// The server's statements about one version can't both be true.
   case contradiction(FetchError)
   /// Not what was asked for, and nothing of it may be written; once more, then from zero.
@@ -115,27 +115,29 @@ package enum RangeCheck {
     if expected.asked == nil, total.map({ $0 != count }) ?? true {
       return .rejectRange("the server sends a part where the whole was asked for")
     }
-    let match = compare(response.validators, expected, total: total)
-    if let known = expected.total, let total, total != known {
-      return sizeChanged(from: known, to: total, response, expected, usesThisBody: false)
+    // Nothing is there that could belong to another version.
+    if expected.have == 0 {
+      return .append(at: 0, count: count, total: total, comparesOverlap: false)
     }
-    switch match {
+    // A range that reaches the recorded end, or beyond it, tells as much as a total.
+    let size = total ?? expected.total.flatMap { last + 1 >= $0 ? last + 1 : nil }
+    if let known = expected.total, let size, size != known {
+      return sizeChanged(from: known, to: size, response, expected)
+    }
+    switch compare(response.validators, expected, total: size) {
     case .different:
-      return .remoteChanged(usesThisBody: false)
+      return .remoteChanged
     case .same:
       return .append(
-        at: first, count: count, total: total ?? expected.total,
-        comparesOverlap: expected.overlap > 0)
+        at: first, count: count, total: size, comparesOverlap: expected.overlap > 0)
     case .undecided:
-      // Nothing is there that could belong to another version.
-      if start == 0, expected.overlap == 0 {
-        return .append(at: 0, count: count, total: total, comparesOverlap: false)
-      }
-      guard total != nil else {
+      guard let total else {
         return .rejectRange("the server sends a range without a total or a validator")
       }
+      // A total that nobody said before proves nothing of the bytes that it would add.
+      guard total == expected.total ?? expected.have else { return .restartFromZero }
       guard expected.overlap > 0 else {
-        return expected.isPlain ? .remoteChanged(usesThisBody: false) : .tryPlainRange
+        return expected.isPlain ? .remoteChanged : .tryPlainRange
       }
       return .append(at: first, count: count, total: total, comparesOverlap: true)
     }
@@ -151,11 +153,11 @@ package enum RangeCheck {
       return .append(at: 0, count: size, total: size, comparesOverlap: false)
     }
     if let known = expected.total, let size, size != known {
-      return sizeChanged(from: known, to: size, response, expected, usesThisBody: true)
+      return sizeChanged(from: known, to: size, response, expected)
     }
     switch compare(response.validators, expected, total: size) {
     case .different:
-      return .remoteChanged(usesThisBody: true)
+      return .remoteChanged
     case .same, .undecided:
       let mayHonour = response.acceptsRanges != false && !expected.isPlain
       // To a condition, 200 means that it failed; but servers of one pool name one version
@@ -165,7 +167,7 @@ package enum RangeCheck {
       {
         return .tryPlainRange
       }
-      return .restartFromZero(usesThisBody: true)
+      return .restartFromZero
     }
   }
 
@@ -177,12 +179,28 @@ package enum RangeCheck {
     guard expected.asked != nil else { return .failed(StatusPolicy.error(416)) }
     let size: Int64? =
       if case .unsatisfied(let total) = response.contentRange { total } else { nil }
-    guard let known = expected.total else { return .restartFromZero(usesThisBody: false) }
-    if let size, size != known {
-      return sizeChanged(from: known, to: size, response, expected, usesThisBody: false)
+    if let known = expected.total, let size, size != known {
+      return sizeChanged(from: known, to: size, response, expected)
     }
     // A bare 416 leaves the recorded size to decide.
-    return expected.have >= known ? .alreadyComplete : .restartFromZero(usesThisBody: false)
+    let total = size ?? expected.total
+    let match = compare(response.validators, expected, total: total)
+    if match == .different { return .remoteChanged }
+    guard let total else { return .restartFromZero }
+    if let ours = expected.validators.strongETag, let theirs = response.validators.strongETag,
+      ours != theirs
+    {
+      // Servers of one pool may name one version differently: then the bytes can tell.
+      return expected.isPlain || expected.have != total ? .remoteChanged : .tryPlainRange
+    }
+    if expected.total == nil {
+      // Only now the size is known. That it is this version's is proven by its tag, or by an answer
+      // with some bytes to compare.
+      guard expected.have == total else { return .restartFromZero }
+      if match == .same { return .alreadyComplete }
+      return expected.isPlain ? .restartFromZero : .tryPlainRange
+    }
+    return expected.have >= total ? .alreadyComplete : .restartFromZero
   }
 
   // MARK: - Versions
@@ -190,24 +208,23 @@ package enum RangeCheck {
   private enum Match { case same, different, undecided }
 
   /// Whether the response is of the recorded version; `undecided` asks for a comparison of bytes.
+  ///
+  /// Only the strong tag, said again, proves it, together with the total where that is known. That a
+  /// condition was sent proves nothing: servers that don't know If-Range send the range all the same.
   private static func compare(
     _ found: Validators, _ expected: RangeExpectation, total: Int64?
   ) -> Match {
     let known = expected.validators
-    if let ours = known.strongETag, let theirs = found.strongETag {
-      if ours == theirs { return .same }
-      return agreesOtherwise(found, expected, total: total) ? .undecided : .different
-    }
-    if known.strongETag != nil, found.weakETag == nil, expected.ifRange == known.strongETag,
-      expected.ifRange != nil
-    {
-      // The condition held, else there would have been no range; the tag just isn't repeated.
-      return .same
-    }
-    if let ours = known.weakETag, let theirs = found.weakETag, ours != theirs {
-      return agreesOtherwise(found, expected, total: total) ? .undecided : .different
-    }
+    let repeatsTag = known.strongETag != nil && known.strongETag == found.strongETag
+    if repeatsTag, expected.total == nil || expected.total == total { return .same }
     if let ours = known.lastModified, let theirs = found.lastModified, ours != theirs {
+      return .different
+    }
+    if let ours = known.strongETag, let theirs = found.strongETag, ours != theirs {
+      return agreesOtherwise(found, expected, total: total) ? .undecided : .different
+    }
+    // Weak tags can't prove that two versions are the same, but that they aren't (RFC 9110 8.8.3.2).
+    if let ours = known.opaqueTag, let theirs = found.opaqueTag, ours != theirs {
       return .different
     }
     return .undecided
@@ -226,18 +243,17 @@ package enum RangeCheck {
   /// Another size: another version, unless the same server names the same version, or named that
   /// size in this very run without naming another version since.
   private static func sizeChanged(
-    from known: Int64, to size: Int64, _ response: HTTPResponse, _ expected: RangeExpectation,
-    usesThisBody: Bool
+    from known: Int64, to size: Int64, _ response: HTTPResponse, _ expected: RangeExpectation
   ) -> RangeDecision {
     let ours = expected.validators
     let theirs = response.validators
     let isSame = ours.strongETag != nil && ours.strongETag == theirs.strongETag
     let namesNoOther =
-      theirs.isEmpty
+      theirs.isEmpty && theirs.weakETag == nil
       || ours.strongETag == theirs.strongETag && ours.weakETag == theirs.weakETag
         && ours.lastModified == theirs.lastModified
     guard isSame || expected.isTotalOfThisRun && namesNoOther else {
-      return .remoteChanged(usesThisBody: usesThisBody)
+      return .remoteChanged
     }
     return .contradiction(
       FetchError(

@@ -6,13 +6,6 @@ package import FetchCore
 
 /// The rule for headers of the person's own.
 package enum HeaderRule {
-  /// Fields that the transfer itself answers for.
-  private static let reserved: Set<String> = [
-    "host", "range", "if-range", "accept-encoding", "te", "transfer-encoding", "content-length",
-    "connection", "proxy-connection", "keep-alive", "upgrade", "expect", "proxy-authorization",
-    "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "http2-settings",
-  ]
-
   /// What is wrong with a header, in one line without its value; nil where it can be sent.
   package static func problem(with field: HeaderField) -> String? {
     if field.name.isEmpty || !field.name.utf8.allSatisfy(ASCII.isToken) {
@@ -21,7 +14,7 @@ package enum HeaderRule {
     if !isClean(field.value) {
       return "the value of header \(field.name) has control characters"
     }
-    if reserved.contains(URLText.lowercased(field.name)) {
+    if ReservedHeader.contains(field.name) {
       return "header \(field.name) is set by the transfer itself"
     }
     return nil

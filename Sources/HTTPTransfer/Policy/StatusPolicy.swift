@@ -10,7 +10,7 @@ package enum StatusPolicy {
 
   /// Whether the same request may fare better later.
   package static func isRetryable(_ status: Int) -> Bool {
-    [408, 425, 429, 500, 502, 503, 504, 522, 524].contains(status)
+    [408, 425, 429].contains(status) || (500...599).contains(status)
   }
 
   /// The failure that a final status without the resource amounts to.

@@ -332,12 +332,13 @@ final class HTTPFetch: ExchangeDelegate {
       state.failures += 1
       return (state.total, state.failures > 1)
     }
-    guard let total else {
+    if let total {
+      if ranges.isComplete(total: total) { return .completed(total: total, isFramed: true) }
+    } else if !response.isRangeOfUnknownTotal {
       // Only the end of the body tells the size, and only framing tells that this is the end.
       part.updateRecord { $0.total = response.framing.provesEnd ? present : nil }
       return .completed(total: present, isFramed: response.framing.provesEnd)
     }
-    if ranges.isComplete(total: total) { return .completed(total: total, isFramed: true) }
     guard broughtNothing else { return .again }
     return afterFailure(
       TransferFailure(

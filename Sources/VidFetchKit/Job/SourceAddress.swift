@@ -1,6 +1,7 @@
 // What a source's text stands for. Pure.
 
 package import FetchCore
+import HTTPTransfer
 
 /// A source as typed: an address on the network, or a file here.
 package enum SourceAddress: Sendable, Hashable {
@@ -47,13 +48,7 @@ package enum SourceAddress: Sendable, Hashable {
 
   /// What may be shown of a URL that can't be parsed: nothing that could be a password or a token.
   package static func withoutSecrets(unreadable url: String) -> String {
-    guard let mark = url.firstRange(of: "://") else { return url }
-    let rest = url[mark.upperBound...].prefix { $0 != "?" && $0 != "#" }
-    let authority = rest.prefix { $0 != "/" }
-    guard let sign = authority.lastIndex(of: "@") else {
-      return String(url[..<mark.upperBound] + rest)
-    }
-    return String(url[..<mark.upperBound] + rest[rest.index(after: sign)...])
+    URLText.redacting(unreadable: url)
   }
 
   private static func isWord(_ byte: UInt8) -> Bool {
