@@ -257,6 +257,18 @@ import Testing
     #expect(await fetch(request, loop: loop).outcome.completed != nil)
   }
 
+  @Test(arguments: [
+    "http://me:P4S-S3C@ho st:1", "odd://me:P4S-S3C@127.0.0.1:1", "me:P4S-S3C@[::1",
+    "http://me:P4S/S3C@127.0.0.1:1", "http://me:P4S-S3C@proxy.invalid:1",
+  ])
+  func aProxysPasswordIsInNoError(_ proxy: String) async throws {
+    var request = HTTPRequest(url: try HTTPURL("http://public.invalid/small.txt"))
+    request.settings.proxy = proxy
+    let error = try #require(await fetch(request).outcome.failure?.error)
+    let text = "\(error.message) \(error.reason ?? "") \(error.recovery ?? "")"
+    #expect(!text.contains("S3C") && !text.contains("P4S"), "\(text)")
+  }
+
   @Test func aProxyThatRefusesATunnelIsNamed() async throws {
     var request = HTTPRequest(url: try HTTPURL("https://public.invalid/small.txt"))
     request.settings = secretSettings()

@@ -28,6 +28,8 @@ import Testing
     ("http://u%0ax@example.com/", "control characters in the URL's user name"),
     ("http://u:p%0ax@example.com/", "control characters in the URL's password"),
     ("http://u:%00@example.com/", "control characters in the URL's password"),
+    ("http://u:%E4@example.com/", "the URL's password isn't UTF-8"),
+    ("http://%E4:p@example.com/", "the URL's user name isn't UTF-8"),
   ])
   func whatIsNotHTTPIsRefused(_ text: String, _ message: String) {
     #expect {

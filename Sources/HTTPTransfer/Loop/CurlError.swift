@@ -86,7 +86,8 @@ struct CurlFailure: Sendable {
 
   private var detail: String {
     let name = curl_easy_strerror(code).map { String(cString: $0) } ?? ""
-    return "libcurl \(code.rawValue): \(text.isEmpty ? name : text)"
+    // libcurl repeats a proxy's URL that it can't use, password and all.
+    return "libcurl \(code.rawValue): \(text.isEmpty || text.contains("@") ? name : text)"
   }
 
   private func network(_ message: String, _ recovery: String? = nil) -> FetchError {

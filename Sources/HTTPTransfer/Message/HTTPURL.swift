@@ -79,14 +79,20 @@ package struct HTTPURL: Sendable, Hashable {
     self.text = whole
   }
 
-  /// - Throws: `.refused` where libcurl decodes to nothing, because a control byte would come out.
+  /// - Throws: `.refused` for what would reach the server as something else than was typed.
   private static func credentials(of parser: URLParser) throws(FetchError) -> UserCredentials? {
     func decoded(_ part: CURLUPart, _ name: String) throws(FetchError) -> String? {
-      if let text = parser.get(part, flags: CURLU_URLDECODE) { return text }
-      guard parser.get(part) == nil else {
-        throw FetchError(.refused, "control characters in the URL's \(name)")
+      guard let text = parser.get(part, flags: CURLU_URLDECODE) else {
+        guard parser.get(part) == nil else {
+          // libcurl decodes to nothing where a control byte would come out.
+          throw FetchError(.refused, "control characters in the URL's \(name)")
+        }
+        return nil
       }
-      return nil
+      guard !text.unicodeScalars.contains("\u{FFFD}") else {
+        throw FetchError(.refused, "the URL's \(name) isn't UTF-8")
+      }
+      return text
     }
     let user = try decoded(CURLUPART_USER, "user name")
     let password = try decoded(CURLUPART_PASSWORD, "password")
