@@ -41,6 +41,16 @@ import Testing
     ("http://h:x/a#access_token=1", "http://h:x/a"),
   ])
   func unreadableAddressShowsNoPassword(_ url: String, _ shown: String) {
-    #expect(SourceAddress.withoutSecrets(unreadable: url) == shown)
+    #expect(JobRequest(source: url).redactedSource == shown)
+  }
+
+  @Test(arguments: [
+    ("http:/bob:s3cr3t@h/x", "http:/h/x"), ("http:bob:s3cr3t@h/x", "http:h/x"),
+    ("//bob:s3cr3t@h/x", "//h/x"), ("bob:s3cr3t@h/x", "h/x"),
+    (" http://bob:s3cr3t@h/x", " http://h/x"), ("file://bob:s3cr3t@host/x", "file://host/x"),
+    ("dir/a@2x.mp4", "dir/a@2x.mp4"), ("12:30.mp4", "12:30.mp4"), ("/a/b:c@d.mp4", "/a/b:c@d.mp4"),
+  ])
+  func mistypedAddressShowsNoPasswordEither(source: String, shown: String) {
+    #expect(JobRequest(source: source).redactedSource == shown)
   }
 }

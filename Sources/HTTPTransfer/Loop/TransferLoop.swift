@@ -26,7 +26,7 @@ package final class TransferLoop: Sendable {
     environment: TransferEnvironment,
     classify: @escaping @Sendable (String) -> AddressClass? = { AddressClass($0) }
   ) {
-    inbox = TransferInbox(CurlLibrary.problem == nil ? curl_multi_init() : nil)
+    inbox = TransferInbox(CurlLibrary.problem == nil ? Self.makeMulti() : nil)
     self.environment = environment
     self.classify = classify
   }
@@ -61,11 +61,20 @@ package final class TransferLoop: Sendable {
     inbox.post(.limit(id, bytesPerSecond))
   }
 
+  /// A multi handle that can be woken; without descriptors for that, libcurl makes one all the same,
+  /// and its loop would sleep for ever.
+  private static func makeMulti() -> UnsafeMutableRawPointer? {
+    guard let multi = curl_multi_init() else { return nil }
+    if curl_multi_wakeup(multi) == CURLM_OK { return multi }
+    curl_multi_cleanup(multi)
+    return nil
+  }
+
   private func startThread() -> FetchError? {
     guard inbox.claimThread() else { return nil }
     guard let multi = inbox.multi else {
       inbox.threadFailed()
-      return FetchError(.internal, "out of memory")
+      return SystemError("curl_multi_init", errno: EMFILE).fetchError("starting libcurl")
     }
     let environment = environment
     let classify = classify

@@ -107,9 +107,15 @@ final class HTTPFetch: ExchangeDelegate {
 
   /// A source's text without its secrets; a path stays as it is.
   static func redacted(_ source: String) -> String {
-    guard case .url? = try? SourceAddress(source) else { return source }
-    if let url = try? HTTPURL(source) { return url.redacted }
-    return SourceAddress.withoutSecrets(unreadable: source)
+    switch try? SourceAddress(source) {
+    case .file(let path)?:
+      return path == source ? SourceAddress.withoutSecrets(path: source) : source
+    case .url?:
+      if let url = try? HTTPURL(source) { return url.redacted }
+      return URLText.redacting(unreadable: source)
+    case nil:
+      return URLText.redacting(unreadable: source)
+    }
   }
 
   // MARK: - For the job

@@ -46,9 +46,24 @@ package enum SourceAddress: Sendable, Hashable {
     return "did you mean https://\(path)?"
   }
 
-  /// What may be shown of a URL that can't be parsed: nothing that could be a password or a token.
-  package static func withoutSecrets(unreadable url: String) -> String {
-    URLText.redacting(unreadable: url)
+  /// What may be shown of a path: `user:password@` at the head of its first component is a URL's that
+  /// was mistyped, and is left out.
+  package static func withoutSecrets(path: String) -> String {
+    let bytes = Array(path.utf8)
+    var start = bytes.prefix { $0 == 0x20 || $0 == 0x09 }.count
+    let scheme = bytes[start...].prefix { isWord($0) || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E }
+    if ["http", "https", "ftp", "file"].contains(
+      String(decoding: scheme, as: UTF8.self).lowercased()), scheme.endIndex < bytes.count,
+      bytes[scheme.endIndex] == 0x3A
+    {
+      start = scheme.endIndex + 1
+    }
+    start += bytes[start...].prefix { $0 == 0x2F }.count
+    let component = bytes[start...].prefix { $0 != 0x2F }
+    guard let sign = component.lastIndex(of: 0x40), component[..<sign].contains(0x3A) else {
+      return path
+    }
+    return String(decoding: bytes[..<start] + bytes[(sign + 1)...], as: UTF8.self)
   }
 
   private static func isWord(_ byte: UInt8) -> Bool {
