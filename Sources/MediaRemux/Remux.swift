@@ -80,7 +80,7 @@ struct Remux {
     let output = SinkIO(descriptor: sink)
     let muxer = try Muxer(output, format: request.format)
     defer { muxer.close() }
-    let index = kind == .mp4 ? try SourceIndex(bytes) : SourceIndex()
+    let index = kind == .mp4 ? try SourceIndex(reader) : SourceIndex()
     let gap = request.indexFirst ? gapSize(demuxer, plan, kind) : 0
     var pipeline = try PacketPipeline(
       demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: request.format,
@@ -90,12 +90,13 @@ struct Remux {
     try pipeline.checkSource()
     let proof = try prove(reader, kind)
     if kind == .mp4, let total = availability.total {
-      let walk = try FragmentWalk(bytes, size: total)
+      let walk = try FragmentWalk(
+        reader, size: total, cancellation: availability.cancellation)
       if index.isFragmented, pipeline.missesSamples(of: walk) { return nil }
       pipeline.warn(ofForeignBoxes: walk)
     }
     try muxer.finish(log: log)
-    try amendIndex(output, behind: gapRange, pipeline.amendments)
+    try amendIndex(output, behind: gapRange, pipeline.amendments())
     muxer.close()
 
     var size = output.size
@@ -109,7 +110,8 @@ struct Remux {
       report.streams[at].reason = reason
     }
     for warning in pipeline.warnings { onMessage(.warning(warning)) }
-    let check = OutputCheck(sink: sink, size: size)
+    let check = OutputCheck(
+      sink: sink, size: size, cancellation: availability.cancellation)
     try check.compare(with: pipeline, demuxer: demuxer, onMessage: onMessage)
 
     let ledger = pipeline.ledger
@@ -187,24 +189,13 @@ struct Remux {
   private func amendIndex(
     _ output: SinkIO, behind gap: ByteRange?, _ amendments: [TrackAmendment]
   ) throws(FetchError) {
-    var at: Int64 = 0
-    while at < output.size {
-      if at == gap?.lowerBound { at = gap?.upperBound ?? at }
-      let header = try output.read(at: at, count: 16)
-      guard header.count >= 8 else { break }
-      let short = header.integer(0, 4)
-      let length = Int64(clamping: short == 1 ? header.integer(8, 8) : short)
-      if header.fourCharacters(4) == "moov" {
-        let moov = try output.read(at: at, count: Int(min(length, output.size - at)))
-        guard let amended = IndexAmendment.apply(amendments, to: moov) else { break }
-        try output.replaceTail(from: at, with: amended)
-        return
-      }
-      guard length >= 8 else { break }
-      at += length
+    let layout = try FileLayout(sink, gap: gap)
+    let moov = try output.read(at: layout.moovStart, count: Int(layout.moovCount))
+    guard let amended = IndexAmendment.apply(amendments, to: moov) else {
+      throw FetchError(
+        .internal, "the output's index is not as expected", recovery: "report it as a bug")
     }
-    throw FetchError(
-      .internal, "the output's index is not as expected", recovery: "report it as a bug")
+    try output.replaceTail(from: layout.moovStart, with: amended)
   }
 
   /// How it is known that the source was whole.

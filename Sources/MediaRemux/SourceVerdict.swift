@@ -5,6 +5,9 @@ import CFFmpeg
 import FetchCore
 
 extension PacketPipeline {
+  /// How many names a warning lists.
+  private static let mostNames = 12
+
   /// Judges what was read, after the demuxer's plain end.
   mutating func checkSource() throws(FetchError) {
     let media = tracks.filter {
@@ -88,12 +91,16 @@ extension PacketPipeline {
   }
 
   mutating func warn(ofForeignBoxes walk: FragmentWalk) {
-    for type in walk.foreignBoxes.sorted() {
-      let meaning = type == "sefd" ? "Samsung's slow-motion and other camera data" : "unknown data"
-      warnings.append(
-        FetchWarning(
-          .propertyLost, "box \(type) (\(meaning)) at the source's top level is left out"))
+    let names = walk.foreignBoxes.map(\.text).sorted()
+    guard !names.isEmpty else { return }
+    let listed = names.prefix(Self.mostNames).map {
+      $0 == "sefd" ? "sefd (Samsung's slow-motion and other camera data)" : $0
     }
+    let more = names.count > listed.count ? " and others" : ""
+    warnings.append(
+      FetchWarning(
+        .propertyLost,
+        "boxes at the source's top level are left out: \(listed.joined(separator: ", "))\(more)"))
   }
 
   /// Damaged packets end a remux, but for a broadcast recording's own: a receiver loses transport

@@ -139,24 +139,12 @@ struct ChunkOffsets {
   }
 
   private func header(at offset: Int, end: Int) -> Header? {
-    guard end - offset >= 8 else { return nil }
-    let type = BoxType(rawValue: UInt32(truncatingIfNeeded: number(at: offset + 4, width: 4)))
-    var payload = offset + 8
-    var size = number(at: offset, width: 4)
-    if size == 1 {
-      guard end - offset >= 16 else { return nil }
-      size = number(at: offset + 8, width: 8)
-      payload = offset + 16
-    }
-    guard size >= UInt64(payload - offset), size <= UInt64(end - offset) else { return nil }
-    return Header(type: type, offset: offset, payload: payload, end: offset + Int(size))
+    guard let box = moov.boxHeader(at: offset, end: end) else { return nil }
+    return Header(
+      type: box.type, offset: offset, payload: Int(box.payload), end: Int(box.end))
   }
 
-  private func number(at offset: Int, width: Int) -> UInt64 {
-    var value: UInt64 = 0
-    for index in offset..<offset + width { value = value << 8 | UInt64(moov[index]) }
-    return value
-  }
+  private func number(at offset: Int, width: Int) -> UInt64 { moov.integer(offset, width) }
 
   private static func contradiction(_ box: String) -> FetchError {
     FetchError(.internal, "box \(box) of the new file contradicts itself")
