@@ -36,7 +36,8 @@ let package = Package(
       name: "PartialStorage", dependencies: ["FetchCore", "CLinux", "CCrypto"],
       swiftSettings: swiftSettings),
     .target(
-      name: "MediaRemux", dependencies: ["FetchCore", "CFFmpeg", "CLinux"], swiftSettings: swiftSettings),
+      name: "MediaRemux", dependencies: ["FetchCore", "CFFmpeg", "CLinux"],
+      swiftSettings: swiftSettings),
     .target(
       name: "VidFetchKit",
       dependencies: ["FetchCore", "HTTPTransfer", "PartialStorage", "MediaRemux"],

@@ -170,7 +170,9 @@ final class Muxer {
     }
     let result = avformat_write_header(context, &options)
     try io.rethrow()
-    if result < 0 { throw AVError(code: result).fetchError(.writingHeader, evidence: log.lastError) }
+    if result < 0 {
+      throw AVError(code: result).fetchError(.writingHeader, evidence: log.lastError)
+    }
   }
 
   /// Where the gap lies: right after the file type box.

@@ -65,7 +65,8 @@ extension PacketPipeline {
       if sourceEnd < end - tick - 1, sourceEnd > begin { end = sourceEnd }
     }
     return TrackAmendment.Presentation(
-      delay: begin - (try MediaTime.rescale(origin.value, origin.base, track.to)), mediaStart: begin - first,
+      delay: begin - (try MediaTime.rescale(origin.value, origin.base, track.to)),
+      mediaStart: begin - first,
       duration: end - begin)
   }
 

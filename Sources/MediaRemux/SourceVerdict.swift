@@ -39,6 +39,13 @@ extension PacketPipeline {
           "stream \(index) holds \(track.line.packets) of \(declared) packets: the media is cut",
           recovery: "fetch the file again, or from another source")
       }
+      if let source = track.sourceTrack, !source.edits.isEmpty, track.line.packets > 1,
+        track.line.span <= 0
+      {
+        throw FetchError(
+          .damaged, "the edit list of stream \(index) shows none of its media",
+          recovery: "fetch the file again, or from another source")
+      }
       if track.line.packets == 0 {
         emptyStreams.append((index, "it is announced but empty"))
         let name = "\(track.entry.description.kind.rawValue) stream \(index)"
