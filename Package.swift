@@ -60,7 +60,7 @@ let package = Package(
       name: "PartialStorageTests", dependencies: ["PartialStorage", "FetchCore", "TestSupport"],
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "MediaRemuxTests", dependencies: ["MediaRemux", "FetchCore", "TestSupport"],
+      name: "MediaRemuxTests", dependencies: ["MediaRemux", "CFFmpeg", "FetchCore", "TestSupport"],
       swiftSettings: swiftSettings),
     .testTarget(
       name: "VidFetchKitTests",

@@ -80,7 +80,7 @@ struct OutputCheck {
       return !kept.contains(name) && !technicalKeys.contains(name) && !name.hasPrefix("_statistics")
     }
     guard !lost.isEmpty else { return [] }
-    let names = lost.sorted().prefix(12).joined(separator: ", ")
+    let names = lost.sorted().prefix(12).map { String($0.prefix(64)) }.joined(separator: ", ")
     return [FetchWarning(.propertyLost, "metadata lost: \(names)")]
   }
 

@@ -28,6 +28,8 @@ struct PacketPipeline {
     /// Encoder delay that the container states beside the packets, in the output's time base.
     let padding: Int64
     var corruptPackets: Int64 = 0
+    /// Packets without a byte: the source's way to say that nothing new is to be seen.
+    var emptyPackets: Int64 = 0
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
     var lastDelta: Int64 = 0
@@ -238,6 +240,11 @@ struct PacketPipeline {
     }
     if duration <= 0 { duration = track.lastDelta }
     if packet.pointer.pointee.side_data_elems > 0 { try refuseNewParameters(packet, track) }
+    if size == 0 {
+      // movenc drops it without a word; what comes before it lasts until what comes after it.
+      track.emptyPackets += 1
+      return
+    }
     if track.entry.description.lacksParameterSets, track.line.packets < 32 {
       takeParameterSets(packet, &track)
     }

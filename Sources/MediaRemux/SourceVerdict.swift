@@ -33,7 +33,9 @@ extension PacketPipeline {
     for track in media {
       let index = track.source
       try judgeCorruption(of: track)
-      if let declared = track.declared, track.line.packets < declared, track.line.packets > 0 {
+      if let declared = track.declared, track.line.packets + track.emptyPackets < declared,
+        track.line.packets > 0
+      {
         throw FetchError(
           .damaged,
           "stream \(index) holds \(track.line.packets) of \(declared) packets: the media is cut",
@@ -53,6 +55,12 @@ extension PacketPipeline {
           FetchWarning(
             .streamDropped, stream: index,
             "empty \(name) (\(track.entry.description.codecName)) dropped: it holds no packets"))
+      }
+      if track.emptyPackets > 0 {
+        warnings.append(
+          FetchWarning(
+            .unusual, stream: index,
+            "\(track.emptyPackets) samples of stream \(index) are empty and are left out"))
       }
       if track.entry.sampleEntry == "hev1", filledConfiguration(of: track) == nil {
         warnings.append(
@@ -93,7 +101,7 @@ extension PacketPipeline {
       guard track.entry.description.kind.isMedia, let id = track.sourceTrack?.id else {
         return false
       }
-      return track.line.packets < walk.samples[id, default: 0]
+      return track.line.packets + track.emptyPackets < walk.samples[id, default: 0]
     }
   }
 

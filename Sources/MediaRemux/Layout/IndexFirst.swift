@@ -147,6 +147,16 @@ struct IndexMover {
     try write(header, at: offset)
   }
 
+  private func clear(from offset: Int64, count: Int64) throws(FetchError) {
+    var cleared: Int64 = 0
+    while cleared < count {
+      try checkCancellation()
+      let piece = min(Self.blockSize, count - cleared)
+      try write([UInt8](repeating: 0, count: Int(piece)), at: offset + cleared)
+      cleared += piece
+    }
+  }
+
   private static func bigEndian(_ value: Int64, width: Int) -> [UInt8] {
     (0..<width).reversed().map { UInt8(truncatingIfNeeded: value >> Int64($0 * 8)) }
   }
@@ -169,7 +179,11 @@ struct IndexMover {
     let moov = try offsets.rewritten(delta: delta)
     if delta > 0 { try shiftMediaUp(by: delta) } else { try shiftMediaDown(by: -delta) }
     try write(moov, at: layout.gapStart)
-    if spare > 0 { try writeFree(at: layout.gapStart + Int64(moov.count), count: spare) }
+    if spare > 0 {
+      // Where the media stood, it is still to be read.
+      try clear(from: layout.gapStart + Int64(moov.count), count: spare)
+      try writeFree(at: layout.gapStart + Int64(moov.count), count: spare)
+    }
     return try truncate(to: layout.moovStart + delta)
   }
 
