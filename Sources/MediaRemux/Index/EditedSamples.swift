@@ -136,7 +136,9 @@ struct SampleList {
   }
 }
 
-/// The stretches of a track's media that its edits show. Pure.
+/// The stretches of a track's media that its edits show.
+///
+/// Pure.
 struct EditList {
   /// Where each begins, in ticks of the track, and how many seconds it lasts.
   private let stretches: [(start: Double, seconds: Double)]
