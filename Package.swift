@@ -36,7 +36,8 @@ let package = Package(
       name: "PartialStorage", dependencies: ["FetchCore", "CLinux", "CCrypto"],
       swiftSettings: swiftSettings),
     .target(
-      name: "MediaRemux", dependencies: ["FetchCore", "CFFmpeg"], swiftSettings: swiftSettings),
+      name: "MediaRemux", dependencies: ["FetchCore", "CFFmpeg", "CLinux"],
+      swiftSettings: swiftSettings),
     .target(
       name: "VidFetchKit",
       dependencies: ["FetchCore", "HTTPTransfer", "PartialStorage", "MediaRemux"],
@@ -59,7 +60,7 @@ let package = Package(
       name: "PartialStorageTests", dependencies: ["PartialStorage", "FetchCore", "TestSupport"],
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "MediaRemuxTests", dependencies: ["MediaRemux", "FetchCore", "TestSupport"],
+      name: "MediaRemuxTests", dependencies: ["MediaRemux", "CFFmpeg", "FetchCore", "TestSupport"],
       swiftSettings: swiftSettings),
     .testTarget(
       name: "VidFetchKitTests",

@@ -20,8 +20,6 @@
 #include <libavutil/mathematics.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 static const int cff_error_eof = AVERROR_EOF;
 static const int cff_error_exit = AVERROR_EXIT;
@@ -30,18 +28,15 @@ static const int cff_error_permission = AVERROR(EPERM);
 static const int cff_error_no_memory = AVERROR(ENOMEM);
 static const int cff_error_not_implemented = AVERROR(ENOSYS);
 static const int cff_error_invalid_argument = AVERROR(EINVAL);
-static const int cff_error_again = AVERROR(EAGAIN);
 static const int cff_error_no_space = AVERROR(ENOSPC);
 static const int cff_error_invalid_data = AVERROR_INVALIDDATA;
-static const int cff_error_patch_welcome = AVERROR_PATCHWELCOME;
 static const int cff_error_demuxer_not_found = AVERROR_DEMUXER_NOT_FOUND;
 
 static const int64_t cff_no_timestamp = AV_NOPTS_VALUE;
 static const int64_t cff_time_base = AV_TIME_BASE;
 
-/* The three levels that the log callback tells apart. */
+/* The level that the log callback keeps. */
 static const int cff_log_error = AV_LOG_ERROR;
-static const int cff_log_quiet = AV_LOG_QUIET;
 
 /* Whether a log line's context is a demuxer, as opposed to a decoder, a parser or a muxer. */
 static inline int cff_is_demuxer(void *context) {
@@ -49,24 +44,9 @@ static inline int cff_is_demuxer(void *context) {
   return cls && cls->get_category && cls->get_category(context) == AV_CLASS_CATEGORY_DEMUXER;
 }
 
-/* libavformat hides the parsing need of a stream; the index is public. */
-static inline const AVIndexEntry *cff_index_entry(AVStream *stream, int index) {
-  return avformat_index_get_entry(stream, index);
-}
-
 /* AVIndexEntry packs its flags and its size into bit fields. */
 static inline int cff_index_size(const AVIndexEntry *entry) { return entry->size; }
-static inline int cff_index_flags(const AVIndexEntry *entry) { return entry->flags; }
 
 static inline unsigned cff_le32(const uint8_t *bytes) { return AV_RL32(bytes); }
-
-/* sync_file_range(2) with SYNC_FILE_RANGE_WRITE; glibc declares it only with _GNU_SOURCE. */
-static inline int cff_start_write_back(int descriptor, int64_t offset, int64_t count) {
-#if defined(SYS_sync_file_range) && defined(__LP64__)
-  return (int)syscall(SYS_sync_file_range, descriptor, offset, count, 2);
-#else
-  return 0;
-#endif
-}
 
 #endif

@@ -8,9 +8,6 @@ import FetchCore
 struct AVError: Error, Hashable {
   let code: Int32
 
-  static let endOfFile = AVError(code: cff_error_eof)
-  static let exit = AVError(code: cff_error_exit)
-
   /// libavutil's words, such as "Invalid data found when processing input".
   ///
   /// Wraps `av_strerror`.
@@ -26,7 +23,13 @@ struct AVError: Error, Hashable {
 
 /// Where a failed call stood, which decides what its failure means.
 enum RemuxStage {
-  case opening, reading, writing
+  case opening, reading
+  /// Setting the output up, before anything of the source is in it.
+  case writing
+  /// The muxer's look at the streams as the source describes them.
+  case writingHeader
+  /// The muxer's look at the source's packets.
+  case writingMedia
 }
 
 extension AVError {
@@ -38,7 +41,8 @@ extension AVError {
     switch (code, stage) {
     case (cff_error_exit, _):
       return .cancelled
-    case (cff_error_no_memory, .writing):
+    case (cff_error_no_memory, .writing), (cff_error_no_memory, .writingHeader),
+      (cff_error_no_memory, .writingMedia):
       return FetchError(
         .internal, "out of memory in the remux", reason: reason, recovery: "run fewer jobs at once")
     case (cff_error_no_memory, _):
@@ -52,9 +56,14 @@ extension AVError {
       return FetchError(
         .damaged, "the index (moov) is missing: the file is incomplete at its source",
         reason: reason, recovery: "fetch the file again, or from another source")
-    case (_, .opening), (_, .reading), (cff_error_invalid_data, .writing),
-      (cff_error_patch_welcome, .writing):
-      // The muxer looks into packets where it has to rewrite their framing.
+    case (_, .writingHeader):
+      // Trouble of the disk's was told before; what is left is the streams' own description.
+      return FetchError(
+        .cannotPassthrough, "the output's container cannot hold the streams as they are",
+        reason: reason, recovery: "keep the source")
+    case (_, .opening), (_, .reading), (_, .writingMedia):
+      // The muxer refuses stamps and sizes that no table holds, and looks into packets where it has
+      // to rewrite their framing.
       return FetchError(
         .damaged, "the media is damaged or cut", reason: reason,
         recovery: "fetch the file again, or from another source")

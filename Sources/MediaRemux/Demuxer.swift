@@ -121,7 +121,12 @@ final class Demuxer {
   /// Wraps `av_read_frame`.
   func read(into packet: Packet, log: AVLog) throws(FetchError) -> Step {
     let result = av_read_frame(context, packet.pointer)
-    if result >= 0 { return .packet }
+    if result >= 0 {
+      guard packet.hasSaneTimes else {
+        throw MediaTime.outOfRange("a timestamp", stream: packet.stream)
+      }
+      return .packet
+    }
     try io.rethrow()
     if io.availability.isCancelled { throw .cancelled }
     if result == cff_error_eof {
@@ -156,6 +161,11 @@ final class Demuxer {
   func discard(stream index: Int) {
     guard let context, index < Int(context.pointee.nb_streams) else { return }
     context.pointee.streams[index]?.pointee.discard = AVDISCARD_ALL
+  }
+
+  /// Seconds, where the container itself says so: no guess from its size and bit rate.
+  var statedDuration: Double? {
+    context?.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE ? nil : duration
   }
 
   /// Seconds, where the source says so credibly.

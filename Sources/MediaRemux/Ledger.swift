@@ -30,15 +30,15 @@ struct LedgerLine: Hashable {
     bytes += Int64(size)
     if firstDTS == nil { firstDTS = stamps.dts }
     lastDTS = stamps.dts
-    lastMediaEnd = max(lastMediaEnd ?? Int64.min, stamps.pts + max(duration, 0))
-    if hiddenStart > 0, packets == 1 { hiddenUntil = stamps.pts + hiddenStart }
+    let end = Self.sum(stamps.pts, max(duration, 0))
+    lastMediaEnd = max(lastMediaEnd ?? Int64.min, end)
+    if hiddenStart > 0, packets == 1 { hiddenUntil = Self.sum(stamps.pts, hiddenStart) }
     guard isPresented else {
       if firstHidden == nil { firstHidden = stamps.pts }
       lastHidden = stamps.pts
       return
     }
     let begin = max(stamps.pts, hiddenUntil ?? stamps.pts)
-    let end = stamps.pts + max(duration, 0)
     guard end > begin || hiddenUntil == nil else { return }
     firstPresentation = min(firstPresentation ?? begin, begin)
     lastPresentationEnd = max(lastPresentationEnd ?? end, end)
@@ -51,12 +51,24 @@ struct LedgerLine: Hashable {
   /// From the first packet's presentation to the end of the last, in the output's time base.
   var span: Int64 {
     guard let firstPresentation, let lastPresentationEnd else { return 0 }
-    return lastPresentationEnd - firstPresentation
+    return Self.distance(firstPresentation, lastPresentationEnd)
   }
 
   /// From the first packet's decoding to the last's.
   var decodingSpan: Int64 {
     guard let firstDTS, let lastDTS else { return 0 }
-    return lastDTS - firstDTS
+    return Self.distance(firstDTS, lastDTS)
+  }
+
+  /// The sum of a stamp and a length, at the range's end where it would leave it.
+  @inline(__always)
+  private static func sum(_ stamp: Int64, _ length: Int64) -> Int64 {
+    let (sum, overflow) = stamp.addingReportingOverflow(length)
+    return overflow ? .max : sum
+  }
+
+  private static func distance(_ first: Int64, _ last: Int64) -> Int64 {
+    let (distance, overflow) = last.subtractingReportingOverflow(first)
+    return overflow ? .max : distance
   }
 }

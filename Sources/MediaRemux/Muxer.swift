@@ -111,35 +111,45 @@ final class Muxer {
 
   /// Copies what belongs to the whole file: metadata and chapters.
   ///
-  /// - Parameter start: the presentation time, in `startBase`, that becomes zero.
+  /// - Parameters:
+  ///   - start: the presentation time, in `startBase`, that becomes zero.
+  ///   - duration: the film's in seconds; nil where it isn't known well.
+  /// - Returns: how many chapters were left out, as they lie outside the film.
   func copyFileProperties(
-    of source: UnsafeMutablePointer<AVFormatContext>, start: Int64, startBase: AVRational
-  ) throws(FetchError) {
-    guard let context else { return }
+    of source: UnsafeMutablePointer<AVFormatContext>, start: Int64, startBase: AVRational,
+    duration: Double?
+  ) throws(FetchError) -> Int {
+    guard let context else { return 0 }
     av_dict_copy(&context.pointee.metadata, source.pointee.metadata, 0)
     for key in ["major_brand", "minor_version", "compatible_brands"] {
       av_dict_set(&context.pointee.metadata, key, nil, 0)
     }
     let count = Int(source.pointee.nb_chapters)
-    guard count > 0, let chapters = source.pointee.chapters else { return }
+    guard count > 0, let chapters = source.pointee.chapters else { return 0 }
     guard
       let list = av_calloc(count, MemoryLayout<UnsafeMutablePointer<AVChapter>?>.stride)
     else { throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil) }
     context.pointee.chapters = list.assumingMemoryBound(
       to: UnsafeMutablePointer<AVChapter>?.self)
+    let film = ChapterSpan.Film(start: start, base: startBase, duration: duration)
     for index in 0..<count {
-      guard let from = chapters[index], let memory = av_mallocz(MemoryLayout<AVChapter>.stride)
+      guard let from = chapters[index],
+        let span = ChapterSpan(
+          start: from.pointee.start, end: from.pointee.end, base: from.pointee.time_base, in: film)
       else { continue }
+      guard let memory = av_mallocz(MemoryLayout<AVChapter>.stride) else {
+        throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil)
+      }
       let to = memory.assumingMemoryBound(to: AVChapter.self)
-      let shift = av_rescale_q(start, startBase, from.pointee.time_base)
       to.pointee.id = from.pointee.id
       to.pointee.time_base = from.pointee.time_base
-      to.pointee.start = max(0, from.pointee.start - shift)
-      to.pointee.end = max(to.pointee.start, from.pointee.end - shift)
+      to.pointee.start = span.start
+      to.pointee.end = span.end
       av_dict_copy(&to.pointee.metadata, from.pointee.metadata, 0)
       context.pointee.chapters[Int(context.pointee.nb_chapters)] = to
       context.pointee.nb_chapters += 1
     }
+    return count - Int(context.pointee.nb_chapters)
   }
 
   /// Writes the header.
@@ -160,7 +170,9 @@ final class Muxer {
     }
     let result = avformat_write_header(context, &options)
     try io.rethrow()
-    if result < 0 { throw AVError(code: result).fetchError(.writing, evidence: log.lastError) }
+    if result < 0 {
+      throw AVError(code: result).fetchError(.writingHeader, evidence: log.lastError)
+    }
   }
 
   /// Where the gap lies: right after the file type box.
@@ -188,7 +200,7 @@ final class Muxer {
 
   private func fail(_ result: Int32, _ log: AVLog) throws(FetchError) {
     try io.rethrow()
-    throw AVError(code: result).fetchError(.writing, evidence: log.lastError)
+    throw AVError(code: result).fetchError(.writingMedia, evidence: log.lastError)
   }
 
   /// Writes the index behind the media, and everything that is still buffered.
@@ -201,9 +213,9 @@ final class Muxer {
     let result = av_write_trailer(context)
     avio_flush(context.pointee.pb)
     try io.rethrow()
-    if result < 0 { throw AVError(code: result).fetchError(.writing, evidence: log.lastError) }
+    if result < 0 { throw AVError(code: result).fetchError(.writingMedia, evidence: log.lastError) }
     let hidden = context.pointee.pb.pointee.error
-    if hidden < 0 { throw AVError(code: hidden).fetchError(.writing, evidence: log.lastError) }
+    if hidden < 0 { throw AVError(code: hidden).fetchError(.writingMedia, evidence: log.lastError) }
   }
 }
 

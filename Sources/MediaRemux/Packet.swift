@@ -50,6 +50,15 @@ final class Packet {
     timestamp == cff_no_timestamp ? nil : timestamp
   }
 
+  /// Whether stamps and duration are small enough to reckon with; see `MediaTime`.
+  @inline(__always)
+  var hasSaneTimes: Bool {
+    let packet = pointer.pointee
+    return (packet.pts == cff_no_timestamp || MediaTime.isSane(packet.pts))
+      && (packet.dts == cff_no_timestamp || MediaTime.isSane(packet.dts))
+      && MediaTime.isSane(packet.duration)
+  }
+
   /// How many samples are to be hidden from the packet's start on, where the demuxer says so.
   ///
   /// `AV_PKT_DATA_SKIP_SAMPLES` begins with that count, 32 bits, little-endian.

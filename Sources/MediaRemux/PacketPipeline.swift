@@ -3,7 +3,6 @@
 
 import CFFmpeg
 import FetchCore
-import Glibc
 
 /// The way of the packets from an opened source into an opened output.
 struct PacketPipeline {
@@ -29,6 +28,8 @@ struct PacketPipeline {
     /// Encoder delay that the container states beside the packets, in the output's time base.
     let padding: Int64
     var corruptPackets: Int64 = 0
+    /// Packets without a byte: the source's way to say that nothing new is to be seen.
+    var emptyPackets: Int64 = 0
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
     var lastDelta: Int64 = 0
@@ -66,7 +67,7 @@ struct PacketPipeline {
     strayPackets = Array(repeating: 0, count: streams.count)
     tracks = []
 
-    let start = Self.start(of: plan, streams, sourceFormat: demuxer.formatName)
+    let start = try Self.start(of: plan, streams, sourceFormat: demuxer.formatName)
     var outputs: [(StreamPlan.Entry, Int)] = []
     for entry in plan.entries {
       let index = entry.description.index
@@ -80,7 +81,13 @@ struct PacketPipeline {
       outputs.append((entry, made))
     }
     if let context = demuxer.formatContext {
-      try muxer.copyFileProperties(of: context, start: start.value, startBase: start.base)
+      let lost = try muxer.copyFileProperties(
+        of: context, start: start.value, startBase: start.base, duration: demuxer.statedDuration)
+      if lost > 0 {
+        warnings.append(
+          FetchWarning(
+            .propertyLost, "\(lost) chapters lie outside the film and are left out"))
+      }
     }
     try muxer.writeHeader(gap: gap, log: log)
     if demuxer.mayJump { jumps = JumpRepair(streams: outputs.count) }
@@ -92,20 +99,20 @@ struct PacketPipeline {
       let isCoarse =
         entry.description.kind == .audio && av_cmp_q(from, to) > 0
         && !entry.description.codec.hasPrefix("pcm_")
-      let tick = isCoarse ? av_rescale_q(1, from, to) : 0
+      let tick = isCoarse ? try MediaTime.rescale(1, from, to) : 0
       let listed = Int64(avformat_index_get_entries_count(streams[index]))
       tracks.append(
         Track(
           source: index, output: Int32(made), entry: entry, from: from,
           to: to,
           shift: entry.description.isAttachedPicture
-            ? 0 : av_rescale_q(start.value, start.base, from),
+            ? 0 : try MediaTime.rescale(start.value, start.base, from),
           repair: TimestampRepair(slack: tick), isCoarse: isCoarse,
           parameters: streams[index].pointee.codecpar,
           declared: streams[index].pointee.nb_frames > 0 && !sourceIndex.isFragmented
             ? listed : nil,
           sourceTrack: sourceIndex.tracks.first { $0.id == Int(streams[index].pointee.id) },
-          padding: Self.padding(
+          padding: try Self.padding(
             of: streams[index], sourceFormat: demuxer.formatName, to: to)))
     }
   }
@@ -114,19 +121,19 @@ struct PacketPipeline {
   /// skipping to the decoder.
   private static func padding(
     of stream: UnsafeMutablePointer<AVStream>, sourceFormat: String, to base: AVRational
-  ) -> Int64 {
+  ) throws(FetchError) -> Int64 {
     let parameters = stream.pointee.codecpar.pointee
     guard sourceFormat.hasPrefix("matroska"), parameters.sample_rate > 0,
       stream.pointee.start_time != cff_no_timestamp, stream.pointee.start_time < 0
     else { return 0 }
-    return av_rescale_q(
+    return try MediaTime.rescale(
       Int64(parameters.initial_padding), AVRational(num: 1, den: parameters.sample_rate), base)
   }
 
   /// The earliest presentation among the kept sounds and pictures; it becomes zero.
   private static func start(
     of plan: StreamPlan, _ streams: [UnsafeMutablePointer<AVStream>], sourceFormat: String
-  ) -> (value: Int64, base: AVRational) {
+  ) throws(FetchError) -> (value: Int64, base: AVRational) {
     var start: (value: Int64, base: AVRational)?
     for entry in plan.kept where entry.description.kind.isMedia {
       let stream = streams[entry.description.index].pointee
@@ -134,10 +141,13 @@ struct PacketPipeline {
         continue
       }
       var value = stream.start_time
+      guard MediaTime.isSane(value) else {
+        throw MediaTime.outOfRange("the start", stream: entry.description.index)
+      }
       if sourceFormat.hasPrefix("matroska"), value < 0, stream.codecpar.pointee.sample_rate > 0 {
         // Codec delay: Matroska's demuxer puts what is to be skipped before zero.
         let padding = AVRational(num: 1, den: stream.codecpar.pointee.sample_rate)
-        value += av_rescale_q(
+        value += try MediaTime.rescale(
           Int64(stream.codecpar.pointee.initial_padding), padding, stream.time_base)
       }
       if let so_far = start, av_compare_ts(so_far.value, so_far.base, value, stream.time_base) <= 0
@@ -154,7 +164,7 @@ struct PacketPipeline {
     availability: SourceAvailability, onMessage: (RemuxMessage) -> Void
   ) throws(FetchError) {
     let packet = try Packet()
-    var lastReport = monotonicNanoseconds()
+    var lastReport = ContinuousClock.now
     var sinceReport = 0
     while case .packet = try demuxer.read(into: packet, log: log) {
       if availability.isCancelled { throw .cancelled }
@@ -163,8 +173,8 @@ struct PacketPipeline {
       sinceReport += 1
       guard sinceReport >= 32 else { continue }
       sinceReport = 0
-      let now = monotonicNanoseconds()
-      guard now - lastReport >= 100_000_000 else { continue }
+      let now = ContinuousClock.now
+      guard now - lastReport >= .milliseconds(100) else { continue }
       lastReport = now
       onMessage(
         .progress(
@@ -177,7 +187,7 @@ struct PacketPipeline {
   private mutating func move(_ packet: Packet) throws(FetchError) {
     let stream = packet.stream
     if let position = packet.position {
-      sourcePosition = max(sourcePosition, position + Int64(packet.size))
+      sourcePosition = max(sourcePosition, position.clampedSum(Int64(packet.size)))
     } else {
       sourcePosition = max(sourcePosition, demuxer.readPosition)
     }
@@ -190,23 +200,23 @@ struct PacketPipeline {
       strayPackets[stream] += 1
       return
     }
-    if jumps != nil { closeJump(before: packet, at) }
+    if jumps != nil { try closeJump(before: packet, at) }
     try tracks.withUnsafeMutableBufferPointer { buffer throws(FetchError) in
       try Self.write(packet, on: &buffer[at], muxer: muxer, log: log)
     }
     packets += 1
   }
 
-  private mutating func closeJump(before packet: Packet, _ at: Int) {
+  private mutating func closeJump(before packet: Packet, _ at: Int) throws(FetchError) {
     let microseconds = AVRational(num: 1, den: Int32(cff_time_base))
     let base = tracks[at].from
     guard tracks[at].entry.description.kind.isMedia, let dts = packet.dts ?? packet.pts,
       let offset = jumps?.offset(
-        stream: at, dts: av_rescale_q(dts, base, microseconds),
-        duration: av_rescale_q(packet.duration, base, microseconds)),
+        stream: at, dts: try MediaTime.rescale(dts, base, microseconds),
+        duration: try MediaTime.rescale(packet.duration, base, microseconds)),
       offset != 0
     else { return }
-    let ticks = av_rescale_q(offset, microseconds, base)
+    let ticks = try MediaTime.rescale(offset, microseconds, base)
     if let pts = packet.pts { packet.pointer.pointee.pts = pts + ticks }
     if let dts = packet.dts { packet.pointer.pointee.dts = dts + ticks }
   }
@@ -220,25 +230,36 @@ struct PacketPipeline {
     let isCorrupt = flags & AV_PKT_FLAG_CORRUPT != 0
     if isCorrupt { track.corruptPackets += 1 }
     track.endsCorrupt = isCorrupt
-    var duration = av_rescale_q(packet.duration, track.from, track.to)
+    var duration = try MediaTime.rescale(packet.duration, track.from, track.to)
     if track.isCoarse {
       let samples = av_get_audio_frame_duration2(track.parameters, size)
       if samples > 0 {
         let rate = AVRational(num: 1, den: max(track.parameters.pointee.sample_rate, 1))
-        duration = av_rescale_q(Int64(samples), rate, track.to)
+        duration = try MediaTime.rescale(Int64(samples), rate, track.to)
       }
     }
     if duration <= 0 { duration = track.lastDelta }
     if packet.pointer.pointee.side_data_elems > 0 { try refuseNewParameters(packet, track) }
+    if size == 0 {
+      // movenc drops it without a word; what comes before it lasts until what comes after it.
+      track.emptyPackets += 1
+      return
+    }
     if track.entry.description.lacksParameterSets, track.line.packets < 32 {
       takeParameterSets(packet, &track)
     }
     let last = track.repair.lastDTS
-    var stamps = track.repair.next(
-      pts: packet.pts.map { av_rescale_q($0 - track.shift, track.from, track.to) },
-      dts: packet.dts.map { av_rescale_q($0 - track.shift, track.from, track.to) },
-      duration: duration)
+    var pts: Int64?
+    var dts: Int64?
+    if let stamp = packet.pts {
+      pts = try MediaTime.rescale(stamp - track.shift, track.from, track.to)
+    }
+    if let stamp = packet.dts {
+      dts = try MediaTime.rescale(stamp - track.shift, track.from, track.to)
+    }
+    var stamps = track.repair.next(pts: pts, dts: dts, duration: duration)
     if track.entry.description.isAttachedPicture { stamps = .init(pts: 0, dts: 0) }
+    try refuseWhatNoTableHolds(stamps, duration, after: last, track)
     if let last { track.lastDelta = stamps.dts - last }
     packet.pointer.pointee.pts = stamps.pts
     packet.pointer.pointee.dts = stamps.dts
@@ -250,13 +271,34 @@ struct PacketPipeline {
       hiddenStart = track.padding
       if let skipped = packet.skippedAtStart {
         let rate = AVRational(num: 1, den: Int32(max(track.entry.description.sampleRate ?? 1, 1)))
-        hiddenStart = av_rescale_q(skipped, rate, track.to)
+        hiddenStart = try MediaTime.rescale(skipped, rate, track.to)
       }
     }
     try muxer.write(packet, log: log)
     track.line.add(
       bytes: size, stamps: stamps, duration: duration,
       isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hiddenStart)
+  }
+
+  /// Durations and composition offsets are 32 bits in the tables (ISO 14496-12 8.6.1), and movenc
+  /// sets a stamp that doesn't fit to another one, with no more than a log line.
+  @inline(__always)
+  private static func refuseWhatNoTableHolds(
+    _ stamps: TimestampRepair.Stamps, _ duration: Int64, after last: Int64?, _ track: Track
+  ) throws(FetchError) {
+    let longest = Int64(Int32.max)
+    guard MediaTime.isSane(stamps.pts), MediaTime.isSane(stamps.dts) else {
+      throw MediaTime.outOfRange("a timestamp", stream: track.source)
+    }
+    if stamps.dts - (last ?? stamps.dts) < longest, stamps.pts - stamps.dts < longest,
+      duration <= longest
+    {
+      return
+    }
+    throw FetchError(
+      .damaged, "the timestamps of stream \(track.source) are further apart than can be",
+      reason: "more than \(longest) ticks of 1/\(track.to.den) s lie between two of them",
+      recovery: "fetch the file again, or from another source")
   }
 
   /// Parameters that change within a stream need a second sample entry, which the muxer can't write.
@@ -309,10 +351,4 @@ struct PacketPipeline {
 
 extension StreamReport.Kind {
   var isMedia: Bool { self == .video || self == .audio }
-}
-
-private func monotonicNanoseconds() -> Int64 {
-  var now = timespec()
-  clock_gettime(CLOCK_MONOTONIC, &now)
-  return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
 }

@@ -6,7 +6,7 @@ import FetchCore
 
 extension PacketPipeline {
   /// What the finished index must be told, in the order of its tracks.
-  var amendments: [TrackAmendment] {
+  func amendments() throws(FetchError) -> [TrackAmendment] {
     // Leading pictures may be shown before the first packet's time.
     var origin: (value: Int64, base: AVRational) = (0, AVRational(num: 1, den: 1))
     var isFirst = true
@@ -18,11 +18,12 @@ extension PacketPipeline {
         isFirst = false
       }
     }
-    return tracks.filter { $0.line.packets > 0 && !$0.entry.description.isAttachedPicture }.map {
-      track in
+    var amendments: [TrackAmendment] = []
+    for track in tracks
+    where track.line.packets > 0 && !track.entry.description.isAttachedPicture {
       var amendment = TrackAmendment()
       if track.entry.description.kind.isMedia {
-        amendment.presentation = presentation(of: track, origin: origin)
+        amendment.presentation = try presentation(of: track, origin: origin)
       }
       if track.entry.sampleEntry == "dvh1" { amendment.sampleEntry = "dvh1" }
       if let configuration = filledConfiguration(of: track) {
@@ -32,8 +33,9 @@ extension PacketPipeline {
       if track.entry.description.kind == .video, let source = track.sourceTrack {
         amendment.entryBoxes = TrackAmendment.carriedBoxes.compactMap { source.entryBoxes[$0] }
       }
-      return amendment
+      amendments.append(amendment)
     }
+    return amendments
   }
 
   /// The HEVC configuration with the parameter sets that only the stream had.
@@ -50,20 +52,21 @@ extension PacketPipeline {
   /// - Parameter origin: the earliest presentation of all; it becomes zero.
   private func presentation(
     of track: Track, origin: (value: Int64, base: AVRational)
-  ) -> TrackAmendment.Presentation? {
+  ) throws(FetchError) -> TrackAmendment.Presentation? {
     guard let begin = track.line.firstPresentation, var end = track.line.lastPresentationEnd,
       let first = track.line.firstDTS
     else { return nil }
-    if let seconds = track.sourceTrack?.presentedEnd {
+    if let source = track.sourceTrack, let shown = source.presentedEnd,
+      let presented = MediaTime.ticks(shown, perSecond: source.movieTimescale, in: track.to),
+      let tick = MediaTime.ticks(1, perSecond: source.movieTimescale, in: track.to)
+    {
       // The source's edit list may end inside its last packet.
-      let shift = av_rescale_q(track.shift, track.from, track.to)
-      let ticks = Double(track.to.den) / Double(track.to.num)
-      let sourceEnd = Int64((seconds * ticks).rounded()) - shift
-      let tick = Int64(ticks / Double(max(track.sourceTrack?.movieTimescale ?? 1, 1))) + 1
-      if sourceEnd < end - tick, sourceEnd > begin { end = sourceEnd }
+      let sourceEnd = presented - (try MediaTime.rescale(track.shift, track.from, track.to))
+      if sourceEnd < end - tick - 1, sourceEnd > begin { end = sourceEnd }
     }
     return TrackAmendment.Presentation(
-      delay: begin - av_rescale_q(origin.value, origin.base, track.to), mediaStart: begin - first,
+      delay: begin - (try MediaTime.rescale(origin.value, origin.base, track.to)),
+      mediaStart: begin - first,
       duration: end - begin)
   }
 

@@ -69,19 +69,22 @@ struct Remux {
     try demuxer.probe(log: log)
     let source = SourceDescription(demuxer)
     let plan = try StreamPlan(source, to: request.format)
-    try refuseRepeatedEdits(demuxer, plan)
+    let index = kind == .mp4 ? try SourceIndex(reader) : SourceIndex()
+    let edits = try EditedSamples(plan, demuxer, index) { () throws(FetchError) -> Demuxer in
+      try Demuxer(SourceIO(bytes), isSeekable: true, ignoresEdits: true, log: AVLog())
+    }
     var report = RemuxPlan(
       streams: plan.reports, sourceFormat: demuxer.formatName, duration: demuxer.duration)
     if !isSecondTry {
       onMessage(.planned(report))
-      for warning in plan.warnings { onMessage(.warning(warning)) }
+      for warning in plan.warnings + edits.warnings { onMessage(.warning(warning)) }
     }
 
     let output = SinkIO(descriptor: sink)
     let muxer = try Muxer(output, format: request.format)
     defer { muxer.close() }
-    let index = kind == .mp4 ? try SourceIndex(bytes) : SourceIndex()
-    let gap = request.indexFirst ? gapSize(demuxer, plan, kind) : 0
+    let room = request.indexFirst ? indexRoom(demuxer, plan, index) : nil
+    let gap = room?.bytes(total: availability.total) ?? 0
     var pipeline = try PacketPipeline(
       demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: request.format,
       log: log, gap: gap, sourceIndex: index)
@@ -90,18 +93,20 @@ struct Remux {
     try pipeline.checkSource()
     let proof = try prove(reader, kind)
     if kind == .mp4, let total = availability.total {
-      let walk = try FragmentWalk(bytes, size: total)
+      let walk = try FragmentWalk(
+        reader, size: total, cancellation: availability.cancellation)
       if index.isFragmented, pipeline.missesSamples(of: walk) { return nil }
       pipeline.warn(ofForeignBoxes: walk)
     }
     try muxer.finish(log: log)
-    try amendIndex(output, behind: gapRange, pipeline.amendments)
+    try amendIndex(output, behind: gapRange, pipeline.amendments())
     muxer.close()
 
     var size = output.size
-    if let gapRange {
+    if let room, let gapRange {
       size = try IndexFirst.finish(
-        sink: sink, gap: gapRange, cancellation: availability.cancellation)
+        sink: sink, gap: gapRange, room: room.bytes(total: availability.total),
+        cancellation: availability.cancellation)
     }
     for (index, reason) in pipeline.emptyStreams {
       guard let at = report.streams.firstIndex(where: { $0.index == index }) else { continue }
@@ -109,7 +114,8 @@ struct Remux {
       report.streams[at].reason = reason
     }
     for warning in pipeline.warnings { onMessage(.warning(warning)) }
-    let check = OutputCheck(sink: sink, size: size)
+    let check = OutputCheck(
+      sink: sink, size: size, cancellation: availability.cancellation)
     try check.compare(with: pipeline, demuxer: demuxer, onMessage: onMessage)
 
     let ledger = pipeline.ledger
@@ -136,75 +142,36 @@ struct Remux {
   /// they come.
   private func isSeekable(_ kind: ContainerKind) -> Bool { kind == .mp4 || kind == .avi }
 
-  /// How many bytes to leave for the index: what 16 measured bytes a packet need, with room.
-  private func gapSize(_ demuxer: Demuxer, _ plan: StreamPlan, _ kind: ContainerKind) -> Int64 {
+  /// The room that the index will need.
+  private func indexRoom(
+    _ demuxer: Demuxer, _ plan: StreamPlan, _ index: SourceIndex
+  ) -> IndexRoom {
     let streams = demuxer.streams
-    var samples: Int64 = 0
-    var extra: Int64 = 64 << 10
-    var isKnown = kind == .mp4
+    var packets: Int64 = 0
+    var attachments: Int64 = 0
     for entry in plan.kept {
       let stream = streams[entry.description.index]
-      extra += Int64(stream.pointee.attached_pic.size)
-      extra += Int64(max(stream.pointee.codecpar.pointee.extradata_size, 0))
+      attachments += Int64(max(stream.pointee.attached_pic.size, 0))
+      attachments += Int64(max(stream.pointee.codecpar.pointee.extradata_size, 0))
       if entry.description.isAttachedPicture { continue }
-      if stream.pointee.nb_frames <= 0 { isKnown = false }
-      samples += stream.pointee.nb_frames
+      packets += Int64(avformat_index_get_entries_count(stream))
     }
-    if isKnown { return min(samples * 20 + extra, 1 << 30) }
-    let guess = availability.total.map { $0 / 300 } ?? (1 << 20)
-    return min(guess, 64 << 20) + extra
-  }
-
-  /// An edit list that shows media twice, or out of order, makes libavformat give packets twice.
-  private func refuseRepeatedEdits(_ demuxer: Demuxer, _ plan: StreamPlan) throws(FetchError) {
-    for entry in plan.kept where entry.description.kind == .video {
-      let stream = demuxer.streams[entry.description.index]
-      let count = avformat_index_get_entries_count(stream)
-      var seen = Set<Int64>()
-      var last: Int64 = -1
-      var isRising = true
-      for index in 0..<count {
-        guard let sample = avformat_index_get_entry(stream, index) else { continue }
-        if sample.pointee.pos <= last, cff_index_size(sample) > 0 { isRising = false }
-        last = sample.pointee.pos
-      }
-      if isRising { continue }
-      for index in 0..<count {
-        guard let sample = avformat_index_get_entry(stream, index), cff_index_size(sample) > 0
-        else { continue }
-        if !seen.insert(sample.pointee.pos).inserted {
-          throw FetchError(
-            .cannotPassthrough,
-            "the edit list of stream \(entry.description.index) shows parts of the media twice,"
-              + " which cannot be carried unchanged",
-            recovery: "keep the source")
-        }
-      }
-    }
+    return IndexRoom(
+      sourceIndex: index.isFragmented ? nil : index.size, packets: packets,
+      attachments: attachments)
   }
 
   /// Puts right, in the index at the output's end, what the muxer could not say.
   private func amendIndex(
     _ output: SinkIO, behind gap: ByteRange?, _ amendments: [TrackAmendment]
   ) throws(FetchError) {
-    var at: Int64 = 0
-    while at < output.size {
-      if at == gap?.lowerBound { at = gap?.upperBound ?? at }
-      let header = try output.read(at: at, count: 16)
-      guard header.count >= 8 else { break }
-      let short = header.integer(0, 4)
-      let length = Int64(clamping: short == 1 ? header.integer(8, 8) : short)
-      if header.fourCharacters(4) == "moov" {
-        let moov = try output.read(at: at, count: Int(min(length, output.size - at)))
-        guard let amended = IndexAmendment.apply(amendments, to: moov) else { break }
-        try output.replaceTail(from: at, with: amended)
-        return
-      }
-      guard length >= 8 else { break }
-      at += length
+    let layout = try FileLayout(sink, gap: gap)
+    let moov = try output.read(at: layout.moovStart, count: Int(layout.moovCount))
+    guard let amended = IndexAmendment.apply(amendments, to: moov) else {
+      throw FetchError(
+        .internal, "the output's index is not as expected", recovery: "report it as a bug")
     }
-    throw FetchError(
-      .internal, "the output's index is not as expected", recovery: "report it as a bug")
+    try output.replaceTail(from: layout.moovStart, with: amended)
   }
 
   /// How it is known that the source was whole.

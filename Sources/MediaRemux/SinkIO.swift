@@ -2,6 +2,7 @@
 // that nobody else's file position matters. Lives and dies on the remux thread.
 
 import CFFmpeg
+import CLinux
 import FetchCore
 import Glibc
 
@@ -116,7 +117,7 @@ final class SinkIO {
   private func startWriteBack() {
     guard position - writeBackStart >= Self.writeBackStep else { return }
     // Only a hint: the final fsync is what counts, so a refusal is no failure.
-    _ = cff_start_write_back(descriptor, writeBackStart, position - writeBackStart)
+    _ = vf_start_writeback(descriptor, writeBackStart, position - writeBackStart)
     writeBackStart = position
   }
 
@@ -126,10 +127,10 @@ final class SinkIO {
       return size
     case SEEK_SET where offset >= 0:
       position = offset
-    case SEEK_CUR where position + offset >= 0:
-      position += offset
-    case SEEK_END where size + offset >= 0:
-      position = size + offset
+    case SEEK_CUR where position.clampedSum(offset) >= 0:
+      position = position.clampedSum(offset)
+    case SEEK_END where size.clampedSum(offset) >= 0:
+      position = size.clampedSum(offset)
     default:
       return Int64(cff_error_invalid_argument)
     }

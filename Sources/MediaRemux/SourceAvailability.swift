@@ -24,9 +24,13 @@ final class SourceAvailability: Sendable {
 
   private let monitor: Monitor<State>
   /// Set by `RemuxCommand.cancel`.
-  let cancellation = CancellationFlag()
+  let cancellation: CancellationFlag
 
-  init(isFramed: Bool) { monitor = Monitor(State(isFramed: isFramed)) }
+  /// - Parameter cancellation: a flag to share; it must then not be relied on to wake a waiter.
+  init(isFramed: Bool, cancellation: CancellationFlag = CancellationFlag()) {
+    self.cancellation = cancellation
+    monitor = Monitor(State(isFramed: isFramed))
+  }
 
   /// Takes note of a command.
   ///

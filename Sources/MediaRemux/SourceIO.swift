@@ -148,13 +148,13 @@ final class SourceIO {
       return availability.total ?? Int64(cff_error_not_implemented)
     case SEEK_SET where offset >= 0:
       position = offset
-    case SEEK_CUR where position + offset >= 0:
-      position += offset
+    case SEEK_CUR where position.clampedSum(offset) >= 0:
+      position = position.clampedSum(offset)
     case SEEK_END:
       // libavformat asks this way too where AVSEEK_SIZE gave nothing, for each packet: no waiting.
       guard let total = availability.total else { return Int64(cff_error_not_implemented) }
-      guard total + offset >= 0 else { return Int64(cff_error_invalid_argument) }
-      position = total + offset
+      guard total.clampedSum(offset) >= 0 else { return Int64(cff_error_invalid_argument) }
+      position = total.clampedSum(offset)
     default:
       return Int64(cff_error_invalid_argument)
     }

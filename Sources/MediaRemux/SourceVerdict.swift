@@ -5,6 +5,9 @@ import CFFmpeg
 import FetchCore
 
 extension PacketPipeline {
+  /// How many names a warning lists.
+  private static let mostNames = 12
+
   /// Judges what was read, after the demuxer's plain end.
   mutating func checkSource() throws(FetchError) {
     let media = tracks.filter {
@@ -30,10 +33,19 @@ extension PacketPipeline {
     for track in media {
       let index = track.source
       try judgeCorruption(of: track)
-      if let declared = track.declared, track.line.packets < declared, track.line.packets > 0 {
+      if let declared = track.declared, track.line.packets + track.emptyPackets < declared,
+        track.line.packets > 0
+      {
         throw FetchError(
           .damaged,
           "stream \(index) holds \(track.line.packets) of \(declared) packets: the media is cut",
+          recovery: "fetch the file again, or from another source")
+      }
+      if let source = track.sourceTrack, !source.edits.isEmpty, track.line.packets > 1,
+        track.line.span <= 0
+      {
+        throw FetchError(
+          .damaged, "the edit list of stream \(index) shows none of its media",
           recovery: "fetch the file again, or from another source")
       }
       if track.line.packets == 0 {
@@ -43,6 +55,12 @@ extension PacketPipeline {
           FetchWarning(
             .streamDropped, stream: index,
             "empty \(name) (\(track.entry.description.codecName)) dropped: it holds no packets"))
+      }
+      if track.emptyPackets > 0 {
+        warnings.append(
+          FetchWarning(
+            .unusual, stream: index,
+            "\(track.emptyPackets) samples of stream \(index) are empty and are left out"))
       }
       if track.entry.sampleEntry == "hev1", filledConfiguration(of: track) == nil {
         warnings.append(
@@ -83,17 +101,21 @@ extension PacketPipeline {
       guard track.entry.description.kind.isMedia, let id = track.sourceTrack?.id else {
         return false
       }
-      return track.line.packets < walk.samples[id, default: 0]
+      return track.line.packets + track.emptyPackets < walk.samples[id, default: 0]
     }
   }
 
   mutating func warn(ofForeignBoxes walk: FragmentWalk) {
-    for type in walk.foreignBoxes.sorted() {
-      let meaning = type == "sefd" ? "Samsung's slow-motion and other camera data" : "unknown data"
-      warnings.append(
-        FetchWarning(
-          .propertyLost, "box \(type) (\(meaning)) at the source's top level is left out"))
+    let names = walk.foreignBoxes.map(\.text).sorted()
+    guard !names.isEmpty else { return }
+    let listed = names.prefix(Self.mostNames).map {
+      $0 == "sefd" ? "sefd (Samsung's slow-motion and other camera data)" : $0
     }
+    let more = names.count > listed.count ? " and others" : ""
+    warnings.append(
+      FetchWarning(
+        .propertyLost,
+        "boxes at the source's top level are left out: \(listed.joined(separator: ", "))\(more)"))
   }
 
   /// Damaged packets end a remux, but for a broadcast recording's own: a receiver loses transport

@@ -29,8 +29,8 @@ struct TimestampRepair: Hashable {
   /// - Parameters: in the output's time base, nil where the source has none; `duration` is 0 where
   ///   it is unknown.
   mutating func next(pts: Int64?, dts: Int64?, duration: Int64) -> Stamps {
-    let lowest = lastDTS.map { $0 + 1 } ?? Int64.min
-    let expected = lastDTS.map { $0 + max(lastDuration, 1) }
+    let lowest = lastDTS.map { Self.sum($0, 1) } ?? Int64.min
+    let expected = lastDTS.map { Self.sum($0, max(lastDuration, 1)) }
     var stamps: Stamps
     switch (pts, dts) {
     case (let pts?, let dts?):
@@ -44,7 +44,7 @@ struct TimestampRepair: Hashable {
       stamps = Stamps(pts: expected ?? 0, dts: expected ?? 0)
       inventedTimestamps += 1
     }
-    if slack > 0, let expected, lastDuration > 0, abs(stamps.pts - expected) <= slack,
+    if slack > 0, let expected, lastDuration > 0, Self.distance(stamps.pts, expected) <= slack,
       stamps.pts == stamps.dts || dts == nil
     {
       // The source's own rounding is taken back, so that sound runs on without a seam.
@@ -58,5 +58,18 @@ struct TimestampRepair: Hashable {
     lastDTS = stamps.dts
     lastDuration = duration
     return stamps
+  }
+
+  /// Stays at the end of the range where it would leave it.
+  @inline(__always)
+  private static func sum(_ stamp: Int64, _ more: Int64) -> Int64 {
+    let (sum, overflow) = stamp.addingReportingOverflow(more)
+    return overflow ? (more > 0 ? .max : .min) : sum
+  }
+
+  @inline(__always)
+  private static func distance(_ one: Int64, _ other: Int64) -> Int64 {
+    let (difference, overflow) = one.subtractingReportingOverflow(other)
+    return overflow ? .max : Int64(clamping: difference.magnitude)
   }
 }

@@ -15,7 +15,10 @@ import Testing
     var original: String
     var moovCount: Int
 
-    init(_ name: String, extraGap: (Int) -> Int, withSpare: Bool = true) throws {
+    /// - Parameter filling: the size of an empty box that stands before the media.
+    init(
+      _ name: String, extraGap: (Int) -> Int, withSpare: Bool = true, filling: Int = 0
+    ) throws {
       let fixture = try StructureFixture.named(name)
       original = try FixtureFolder.shared.file(fixture).path
       let bytes = try fixture.bytes()
@@ -26,9 +29,12 @@ import Testing
       gap = ByteRange(offset: Int64(type.upperBound), count: Int64(count))
       var media = Array(bytes[type.upperBound..<moov.lowerBound])
       if !withSpare { media.removeFirst(8) }
+      if filling > 0 {
+        media = Boxes.box("free", [UInt8](repeating: 0, count: filling - 8)) + media
+      }
       let draft =
         bytes[type] + [UInt8](repeating: 0, count: count) + media
-        + Draft.shifted(Array(bytes[moov]), by: count - (withSpare ? 0 : 8))
+        + Draft.shifted(Array(bytes[moov]), by: count + filling - (withSpare ? 0 : 8))
       path = FixtureFolder.shared.path(name)
       try Data(draft).write(to: URL(fileURLWithPath: path))
     }
@@ -102,6 +108,55 @@ import Testing
     let draft = try Draft(name) { missing == .min ? 0 : $0 + missing }
     #expect((draft.gap == nil) == (missing == .min))
     try Self.expectGood(draft.finished(), draft)
+  }
+
+  @Test(arguments: ["last.mp4", "pcm.mov"], [0, 1, 8, 4096, 1_000_000, -1, -1000])
+  func smallFileKeepsNoRest(_ name: String, _ rest: Int) throws {
+    let draft = try Draft(name) { $0 + rest }
+    let sink = open(draft.path, O_RDWR)
+    defer { close(sink) }
+    try IndexFirst.finish(sink: sink, gap: draft.gap, room: draft.gap?.count)
+    let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: draft.path)))
+    let original = try Data(contentsOf: URL(fileURLWithPath: draft.original))
+    #expect(bytes.count == original.count)
+    try Self.expectGood(bytes, draft)
+  }
+
+  @Test(arguments: [100, 60_000])
+  func largeFileGetsTheRoomThatItShallHave(_ extra: Int) throws {
+    func finished(_ extraGap: Int, room: Int64) throws -> [UInt8] {
+      let draft = try Draft("last.mp4", extraGap: { $0 + extraGap }, filling: 17 << 20)
+      let sink = open(draft.path, O_RDWR)
+      defer {
+        close(sink)
+        unlink(draft.path)
+      }
+      let size = try IndexFirst.finish(
+        sink: sink, gap: draft.gap, room: Int64(draft.moovCount) + room)
+      let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: draft.path)))
+      #expect(size == Int64(bytes.count))
+      try Self.expectGood(bytes, draft)
+      return bytes
+    }
+    let wanted = try finished(6000, room: 6000)
+    #expect(try Boxes.first("free", in: wanted)?.count == 6000)
+    #expect(try finished(extra, room: 6000) == wanted)
+    // More than a fiftieth of the file is given up.
+    #expect(try Boxes.first("free", in: finished(extra, room: 2 << 20))?.count == 17 << 20)
+  }
+
+  @Test func roomIsReckonedFromTheSource() {
+    let listed = IndexRoom(sourceIndex: 100_000, packets: 5000, attachments: 10)
+    #expect(listed.bytes(total: nil) == 115_000 + 4096 + 10)
+    #expect(listed.bytes(total: 1 << 40) == listed.bytes(total: nil))
+    let compact = IndexRoom(sourceIndex: 1000, packets: 5000, attachments: 0)
+    #expect(compact.bytes(total: nil) == 80_000 + 4096)
+    let lying = IndexRoom(sourceIndex: .max, packets: 10, attachments: .max)
+    #expect(lying.bytes(total: nil) <= 1 << 30)
+    let unlisted = IndexRoom(sourceIndex: nil, packets: 0, attachments: 0)
+    #expect(unlisted.bytes(total: 300_000) == 1000 + 16_384)
+    #expect(unlisted.bytes(total: nil) == (1 << 20) + 16_384)
+    #expect(unlisted.bytes(total: .max) == (64 << 20) + 16_384)
   }
 
   @Test func offsetsPastFourGigabytesAreGiven64Bits() throws {

@@ -1,4 +1,5 @@
-// ISO 14496-12 boxes in memory: walking them and building them. Pure; trusts no length.
+// ISO 14496-12 boxes in memory: walking them and building them. Pure; trusts no length, and leaves
+// the reading of a header to `BoxHeader`.
 
 /// One box inside a run of bytes.
 struct Box: Hashable {
@@ -17,23 +18,11 @@ extension Array where Element == UInt8 {
   func boxes(in range: Range<Int>) -> [Box] {
     var found: [Box] = []
     var at = range.lowerBound
-    while at + 8 <= range.upperBound {
-      var header = 8
-      var length = Int(integer(at, 4))
-      if length == 1, at + 16 <= range.upperBound {
-        let long = integer(at + 8, 8)
-        guard long <= UInt64(range.upperBound - at) else { break }
-        length = Int(long)
-        header = 16
-      } else if length == 0 {
-        length = range.upperBound - at
-      }
-      guard length >= header, length <= range.upperBound - at else { break }
+    while let header = boxHeader(at: at, end: range.upperBound) {
+      let end = Int(header.end)
       found.append(
-        Box(
-          type: fourCharacters(at + 4), range: at..<(at + length),
-          payload: (at + header)..<(at + length)))
-      at += length
+        Box(type: fourCharacters(at + 4), range: at..<end, payload: Int(header.payload)..<end))
+      at = end
     }
     return found
   }
@@ -58,7 +47,7 @@ extension Array where Element == UInt8 {
 
   /// Four bytes as Latin-1 text, so that `©` in a type survives.
   func fourCharacters(_ at: Int) -> String {
-    guard at + 4 <= count else { return "" }
+    guard at >= 0, at <= count - 4 else { return "" }
     return String(String.UnicodeScalarView(self[at..<(at + 4)].map { Unicode.Scalar($0) }))
   }
 
@@ -71,7 +60,7 @@ extension Array where Element == UInt8 {
 
   /// Overwrites a big-endian number where there is room for it.
   mutating func set(_ value: some FixedWidthInteger, at: Int, bytes count: Int) {
-    guard at >= 0, at + count <= self.count else { return }
+    guard at >= 0, at <= self.count - count else { return }
     for index in 0..<count {
       self[at + index] = UInt8(truncatingIfNeeded: value >> (8 * (count - 1 - index)))
     }

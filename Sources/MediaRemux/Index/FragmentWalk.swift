@@ -8,30 +8,31 @@ struct FragmentWalk: Hashable {
   /// Samples that `trun` boxes announce, by track id.
   private(set) var samples: [Int: Int64] = [:]
   /// Types of boxes at the top that mean something to somebody, and that an export leaves behind.
-  private(set) var foreignBoxes: Set<String> = []
+  ///
+  /// The first ones; a file can hold as many types as it likes.
+  private(set) var foreignBoxes: Set<BoxType> = []
 
-  private static let knownBoxes: Set<String> = [
+  static let mostForeignBoxes = 64
+
+  private static let knownBoxes: Set<BoxType> = [
     "ftyp", "moov", "mdat", "free", "skip", "wide", "moof", "mfra", "sidx", "ssix", "styp", "prft",
     "emsg", "pdin", "pnot", "uuid", "meta", "udta", "idat", "imda", "afra", "abst", "asrt",
   ]
-  private static let largestFragmentHeader = 16 << 20
+  private static let largestFragmentHeader: Int64 = 16 << 20
 
-  init(_ source: SourceBytes, size: Int64) throws(FetchError) {
-    var at: Int64 = 0
-    while at <= size - 8 {
-      let header = try source.read(at: at, count: 16)
-      guard header.count >= 8 else { return }
-      let short = header.integer(0, 4)
-      var length = Int64(clamping: short == 1 ? header.integer(8, 8) : short)
-      if length == 0 { length = size - at }
-      guard length >= 8, length <= size - at else { return }
-      let type = header.fourCharacters(4)
-      if type == "moof", length <= Self.largestFragmentHeader {
-        count(try source.read(at: at, count: Int(length)))
-      } else if !Self.knownBoxes.contains(type) {
-        foreignBoxes.insert(type)
+  /// - Parameter cancellation: looked at now and then.
+  init(_ source: SourceReader, size: Int64, cancellation: CancellationFlag) throws(FetchError) {
+    let window = SourceWindow(source, limit: size, blockSize: 4096)
+    var position: Int64 = 0
+    for step in 0..<StructureVerdict.longestWalk {
+      if step & 0xFFF == 0, cancellation.isCancelled { throw .cancelled }
+      guard let box = try window.box(at: position, parentEnd: size), box.end <= size else { return }
+      if box.type == "moof", box.size <= Self.largestFragmentHeader {
+        count(try window.bytes(at: position, count: Int(box.size)) ?? [])
+      } else if !Self.knownBoxes.contains(box.type), foreignBoxes.count < Self.mostForeignBoxes {
+        foreignBoxes.insert(box.type)
       }
-      at += length
+      position = box.end
     }
   }
 
@@ -43,7 +44,10 @@ struct FragmentWalk: Hashable {
       guard let head = inner.first(where: { $0.type == "tfhd" }) else { continue }
       let track = Int(moof.integer(head.payload.lowerBound + 4, 4))
       for run in inner where run.type == "trun" {
-        samples[track, default: 0] += Int64(moof.integer(run.payload.lowerBound + 4, 4))
+        let count = Int64(moof.integer(run.payload.lowerBound + 4, 4))
+        // Hostile ids cost memory only up to what libavformat takes for streams.
+        guard samples[track] != nil || samples.count < 256 else { continue }
+        samples[track] = samples[track, default: 0].clampedSum(count)
       }
     }
   }

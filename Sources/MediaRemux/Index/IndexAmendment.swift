@@ -39,7 +39,7 @@ enum IndexAmendment {
     guard let whole = moov.boxes(in: 0..<moov.count).first, whole.type == "moov",
       let header = moov.box(["mvhd"], in: whole.payload)
     else { return nil }
-    let isLong = moov[header.payload.lowerBound] == 1
+    let isLong = moov.integer(header.payload.lowerBound, 1) == 1
     let at = header.payload.lowerBound + (isLong ? 20 : 12)
     let movieTimescale = moov.integer(at, 4)
     guard movieTimescale > 0 else { return nil }
@@ -70,7 +70,7 @@ enum IndexAmendment {
   private static func trackDuration(_ trak: [UInt8]) -> UInt64 {
     guard let tkhd = trak.box(["trak", "tkhd"], in: 0..<trak.count) else { return 0 }
     let at = tkhd.payload.lowerBound
-    return trak[at] == 1 ? trak.integer(at + 28, 8) : trak.integer(at + 20, 4)
+    return trak.integer(at, 1) == 1 ? trak.integer(at + 28, 8) : trak.integer(at + 20, 4)
   }
 
   private static func setDuration(
@@ -90,7 +90,7 @@ enum IndexAmendment {
     guard let whole = trak.boxes(in: 0..<trak.count).first,
       let mdhd = trak.box(["mdia", "mdhd"], in: whole.payload)
     else { return nil }
-    let isLong = trak[mdhd.payload.lowerBound] == 1
+    let isLong = trak.integer(mdhd.payload.lowerBound, 1) == 1
     let timescale = trak.integer(mdhd.payload.lowerBound + (isLong ? 20 : 12), 4)
     guard timescale > 0 else { return nil }
 
@@ -103,7 +103,7 @@ enum IndexAmendment {
         if let presentation = amendment.presentation {
           let (list, total) = editList(presentation, timescale, movieTimescale)
           edits = list
-          let isLong = bytes[8] == 1
+          let isLong = bytes.integer(8, 1) == 1
           setDuration(total, &bytes, at: 8 + (isLong ? 28 : 20), isLong: isLong)
         }
         payload += bytes
@@ -171,10 +171,10 @@ enum IndexAmendment {
       let (high, low) = UInt64(max(ticks, 0)).multipliedFullWidth(by: movieTimescale)
       guard high < timescale else { return UInt64(UInt32.max) }
       let (quotient, remainder) = timescale.dividingFullWidth((high, low))
-      return quotient + (remainder * 2 >= timescale ? 1 : 0)
+      return remainder >= timescale - remainder && quotient < .max ? quotient + 1 : quotient
     }
     let delay = movie(presentation.delay)
-    let total = movie(presentation.delay + presentation.duration)
+    let total = movie(max(presentation.delay, 0).clampedSum(max(presentation.duration, 0)))
     let duration = total > delay ? total - delay : 0
     var entries: [(duration: UInt64, mediaTime: Int64)] = []
     if delay > 0 { entries.append((delay, -1)) }

@@ -15,16 +15,30 @@ struct SourceTrack: Hashable {
   struct Edit: Hashable {
     var duration: UInt64
     var mediaTime: Int64
+    /// Whether it goes on for as long as there is media: no duration, or one that says "unknown".
+    var isOpen: Bool { duration == 0 || duration == .max }
   }
 
   /// The movie's timescale, ticks a second.
   var movieTimescale: UInt64 = 0
 
-  /// Seconds that the edits show in all; nil where there are none, or one is open-ended.
-  var presentedEnd: Double? {
+  /// Samples that its `stsz` or `stz2` lists; nil where there is none.
+  var samples: Int64?
+  /// Whether a sample is a moment of sound, so that libavformat makes packets of whole chunks: one
+  /// `stts` entry that says 1 (QuickTime File Format, "Sound Sample Descriptions").
+  var isReadByChunk = false
+
+  /// How much the edits show in all, in the movie's timescale; nil where there are none, one is
+  /// open-ended, or the sum is no number.
+  var presentedEnd: UInt64? {
     guard movieTimescale > 0, !edits.isEmpty else { return nil }
-    guard edits.allSatisfy({ $0.duration > 0 }) else { return nil }
-    return edits.reduce(0) { $0 + Double($1.duration) } / Double(movieTimescale)
+    var sum: UInt64 = 0
+    for edit in edits {
+      let (next, overflow) = sum.addingReportingOverflow(edit.duration)
+      guard !edit.isOpen, !overflow else { return nil }
+      sum = next
+    }
+    return sum
   }
 }
 
@@ -33,25 +47,32 @@ struct SourceIndex: Hashable {
   var tracks: [SourceTrack] = []
   /// Whether media may also stand in fragments (`mvex`).
   var isFragmented = false
+  /// The size of the whole `moov`, in bytes; 0 where there is none.
+  var size: Int64 = 0
 
   init() {}
 }
 
 extension SourceIndex {
   /// Tables of samples are skipped; nothing else in an index is this large.
-  private static let largestBox = 4 << 20
+  private static let largestBox: Int64 = 4 << 20
+  /// More boxes before the index are nobody's file.
+  private static let longestSearch = 4096
 
-  /// Reads the source's `moov`; empty where it can't be read this way.
-  init(_ source: SourceBytes) throws(FetchError) {
-    guard let moov = try Self.find("moov", in: 0..<Int64.max, source) else { return }
+  /// Reads the source's `moov`, waiting for it; empty where it can't be read this way.
+  init(_ source: SourceReader) throws(FetchError) {
+    // Small blocks, so that a growing source isn't waited for longer than need be.
+    let window = SourceWindow(source, limit: .max, blockSize: 64)
+    guard let moov = try Self.findIndex(window) else { return }
+    size = moov.size
     var timescale: UInt64 = 0
-    for box in try Self.children(of: moov, source) {
+    for box in try window.children(of: moov) {
       switch box.type {
       case "mvhd":
-        let bytes = try source.read(at: box.payload.lowerBound, count: 24)
-        timescale = bytes.first == 1 ? bytes.integer(20, 4) : bytes.integer(12, 4)
+        let isLong = try window.byte(at: box.payload) == 1
+        timescale = try window.big(at: box.payload + (isLong ? 20 : 12), width: 4) ?? 0
       case "trak":
-        if let track = try Self.track(box.payload, source) { tracks.append(track) }
+        if let track = try Self.track(box, window) { tracks.append(track) }
       case "mvex":
         isFragmented = true
       default: break
@@ -64,91 +85,48 @@ extension SourceIndex {
     }
   }
 
-  private struct Found {
-    var type: String
-    var payload: Range<Int64>
-  }
-
-  private static func children(
-    of range: Range<Int64>, _ source: SourceBytes
-  ) throws(FetchError) -> [Found] {
-    var found: [Found] = []
-    var at = range.lowerBound
-    while at <= range.upperBound - 8, found.count < 4096 {
-      guard let (box, end) = try header(at, range.upperBound, source) else { break }
-      found.append(box)
-      at = end
-    }
-    return found
-  }
-
-  private static func find(
-    _ type: String, in range: Range<Int64>, _ source: SourceBytes
-  ) throws(FetchError) -> Range<Int64>? {
-    var at = range.lowerBound
-    for _ in 0..<4096 {
-      guard at < range.upperBound - 8, let (box, end) = try header(at, range.upperBound, source)
-      else { return nil }
-      if box.type == type { return box.payload }
-      at = end
+  private static func findIndex(_ window: SourceWindow) throws(FetchError) -> BoxHeader? {
+    var position: Int64 = 0
+    for _ in 0..<longestSearch {
+      guard let box = try window.box(at: position, parentEnd: .max) else { return nil }
+      if box.type == "moov" { return box }
+      position = box.end
     }
     return nil
   }
 
-  private static func header(
-    _ at: Int64, _ limit: Int64, _ source: SourceBytes
-  ) throws(FetchError) -> (Found, end: Int64)? {
-    let bytes = try source.read(at: at, count: 16)
-    guard bytes.count >= 8 else { return nil }
-    var length = Int64(bytes.integer(0, 4))
-    var size: Int64 = 8
-    if length == 1, bytes.count == 16 {
-      guard let long = Int64(exactly: bytes.integer(8, 8)) else { return nil }
-      length = long
-      size = 16
-    }
-    guard length >= size, length <= limit - at else { return nil }
-    return (
-      Found(type: bytes.fourCharacters(4), payload: (at + size)..<(at + length)), at + length
-    )
-  }
-
   private static func track(
-    _ range: Range<Int64>, _ source: SourceBytes
+    _ trak: BoxHeader, _ window: SourceWindow
   ) throws(FetchError) -> SourceTrack? {
-    var track: SourceTrack?
-    var edits: [SourceTrack.Edit] = []
-    var entry: (type: String, boxes: [String: [UInt8]]) = ("", [:])
-    for box in try children(of: range, source) {
+    guard let tkhd = try window.descendant(of: trak, "tkhd") else { return nil }
+    let isLong = try window.byte(at: tkhd.payload) == 1
+    let id = try window.big(at: tkhd.payload + (isLong ? 20 : 12), width: 4) ?? 0
+    var track = SourceTrack(id: Int(id))
+    if let list = try window.descendant(of: trak, "edts", "elst") {
+      track.edits = parseEdits(try whole(list, window))
+    }
+    guard let stbl = try window.descendant(of: trak, "mdia", "minf", "stbl") else { return track }
+    for box in try window.children(of: stbl) {
       switch box.type {
-      case "tkhd":
-        let bytes = try source.read(at: box.payload.lowerBound, count: 24)
-        let id = bytes.first == 1 ? bytes.integer(20, 4) : bytes.integer(12, 4)
-        track = SourceTrack(id: Int(id))
-      case "edts":
-        for list in try children(of: box.payload, source) where list.type == "elst" {
-          edits = parseEdits(try whole(list.payload, source))
-        }
-      case "mdia":
-        guard let minf = try find("minf", in: box.payload, source),
-          let stbl = try find("stbl", in: minf, source),
-          let stsd = try find("stsd", in: stbl, source)
-        else { continue }
-        entry = parseSampleEntry(try whole(stsd, source))
+      case "stsd":
+        (track.sampleEntry, track.entryBoxes) = parseSampleEntry(try whole(box, window))
+      case "stsz", "stz2":
+        track.samples = try window.big(at: box.payload + 8, width: 4).map { Int64($0) }
+      case "stts":
+        let entries = try window.big(at: box.payload + 4, width: 4)
+        let delta = try window.big(at: box.payload + 12, width: 4)
+        track.isReadByChunk = entries == 1 && delta == 1
       default: break
       }
     }
-    track?.edits = edits
-    track?.sampleEntry = entry.type
-    track?.entryBoxes = entry.boxes
     return track
   }
 
   private static func whole(
-    _ range: Range<Int64>, _ source: SourceBytes
+    _ box: BoxHeader, _ window: SourceWindow
   ) throws(FetchError) -> [UInt8] {
-    guard range.count <= largestBox else { return [] }
-    return try source.read(at: range.lowerBound, count: range.count)
+    guard box.payload <= box.end, box.end - box.payload <= largestBox else { return [] }
+    return try window.bytes(at: box.payload, count: Int(box.end - box.payload)) ?? []
   }
 
   /// The entries of an `elst` payload (ISO 14496-12 8.6.6).

@@ -1,5 +1,5 @@
 // Rewriting a `moov` box for media that has moved: every chunk offset of every track gets the same
-// distance added, and a table that would not hold its offsets in 32 bits any more becomes one of 64.
+// distance added or taken off, and a table that would not hold its offsets in 32 bits any more becomes one of 64.
 // Pure; its bytes come from a muxer of ours, but nothing here traps on others.
 
 import FetchCore
@@ -47,8 +47,8 @@ struct ChunkOffsets {
       let newWidth = isPromoted ? 8 : table.width
       for index in 0..<table.count {
         let old = number(at: table.start + index * table.width, width: table.width)
-        let (new, overflow) = old.addingReportingOverflow(UInt64(clamping: delta))
-        guard !overflow, newWidth == 8 || new <= UInt64(UInt32.max) else {
+        guard let new = Self.moved(old, by: delta), newWidth == 8 || new <= UInt64(UInt32.max)
+        else {
           throw Self.contradiction(newWidth == 8 ? "co64" : "stco")
         }
         for shift in (0..<newWidth).reversed() {
@@ -72,12 +72,11 @@ struct ChunkOffsets {
       let position = box + shift
       let isLong = number(at: box, width: 4) == 1
       let old = number(at: isLong ? box + 8 : box, width: isLong ? 8 : 4)
-      let new = old + UInt64(extra)
-      guard isLong || new <= UInt64(UInt32.max) else { throw Self.contradiction("moov") }
-      let width = isLong ? 8 : 4
-      for index in 0..<width {
-        bytes[position + (isLong ? 8 : 0) + index] = UInt8(
-          truncatingIfNeeded: new >> UInt64((width - 1 - index) * 8))
+      // A size of 0, "to the end", stays true.
+      if old > 0 {
+        let new = old.clampedSum(UInt64(extra))
+        guard isLong || new <= UInt64(UInt32.max) else { throw Self.contradiction("moov") }
+        bytes.set(new, at: position + (isLong ? 8 : 0), bytes: isLong ? 8 : 4)
       }
       if promoted.contains(where: { $0.path.last == box }) {
         bytes.replaceSubrange((position + 4)..<(position + 8), with: "co64".utf8)
@@ -86,10 +85,9 @@ struct ChunkOffsets {
   }
 
   private func promoted(_ delta: Int64) -> [Table] {
-    tables.filter { table in
-      table.width == 4
-        && table.largest.addingReportingOverflow(UInt64(clamping: delta)).partialValue
-          > UInt64(UInt32.max)
+    guard delta > 0 else { return [] }
+    return tables.filter { table in
+      table.width == 4 && table.largest.clampedSum(delta.magnitude) > UInt64(UInt32.max)
     }
   }
 
@@ -139,26 +137,36 @@ struct ChunkOffsets {
   }
 
   private func header(at offset: Int, end: Int) -> Header? {
-    guard end - offset >= 8 else { return nil }
-    let type = BoxType(rawValue: UInt32(truncatingIfNeeded: number(at: offset + 4, width: 4)))
-    var payload = offset + 8
-    var size = number(at: offset, width: 4)
-    if size == 1 {
-      guard end - offset >= 16 else { return nil }
-      size = number(at: offset + 8, width: 8)
-      payload = offset + 16
-    }
-    guard size >= UInt64(payload - offset), size <= UInt64(end - offset) else { return nil }
-    return Header(type: type, offset: offset, payload: payload, end: offset + Int(size))
+    guard let box = moov.boxHeader(at: offset, end: end) else { return nil }
+    return Header(
+      type: box.type, offset: offset, payload: Int(box.payload), end: Int(box.end))
   }
 
+  /// Only for places that `header` found to be there.
   private func number(at offset: Int, width: Int) -> UInt64 {
     var value: UInt64 = 0
     for index in offset..<offset + width { value = value << 8 | UInt64(moov[index]) }
     return value
   }
 
+  /// An offset moved by `delta`; nil where it would leave the file.
+  private static func moved(_ offset: UInt64, by delta: Int64) -> UInt64? {
+    let (sum, overflow) =
+      delta < 0
+      ? offset.subtractingReportingOverflow(delta.magnitude)
+      : offset.addingReportingOverflow(delta.magnitude)
+    return overflow ? nil : sum
+  }
+
   private static func contradiction(_ box: String) -> FetchError {
     FetchError(.internal, "box \(box) of the new file contradicts itself")
+  }
+}
+
+extension UInt64 {
+  /// The sum, or the largest number where it would overflow.
+  fileprivate func clampedSum(_ other: UInt64) -> UInt64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
   }
 }

@@ -1,6 +1,7 @@
 // Moving a finished file's index (`moov`) in front of the media, so that players can start at once.
-// The muxer left a gap there; where the index fits, nothing but the index is copied. Runs on the
-// remux thread, on a file that nobody else has open.
+// The muxer left a gap there; where the index fits, nothing but the index is copied. What is left of
+// the gap is closed where that costs little. Runs on the remux thread, on a file that nobody else has
+// open.
 
 package import FetchCore
 import Glibc
@@ -18,17 +19,26 @@ package enum IndexFirst {
   ///     neither used nor kept.
   ///   - gap: the bytes that were left out for the index, which no box covers; nil where there are
   ///     none: then the index goes right behind `ftyp`.
+  ///   - room: the bytes that the index is to have in the end, used or not, whatever the gap was.
+  ///     Of a small file, and where much would stay empty, the index gets just what it takes. The
+  ///     layout then depends on `room` and the file's contents alone. Nil leaves the gap as it is.
   ///   - cancellation: looked at between blocks.
   /// - Returns: the file's new size in bytes.
   /// - Throws: `diskFull` and `localIO` as the system says, `signal` where cancelled, `internal`
   ///   where the file isn't `…, media, moov`. The file is useless afterwards.
   @discardableResult
   package static func finish(
-    sink: Int32, gap: ByteRange?, cancellation: CancellationFlag? = nil
+    sink: Int32, gap: ByteRange?, room: Int64? = nil, cancellation: CancellationFlag? = nil
   ) throws(FetchError) -> Int64 {
     let layout = try FileLayout(sink, gap: gap)
     let mover = IndexMover(sink: sink, layout: layout, cancellation: cancellation)
-    return try layout.fits ? mover.placeInGap() : mover.makeRoom()
+    guard let room else {
+      // A rest of 1 to 7 bytes, too small for any box, grows to an empty one.
+      return try layout.fits
+        ? mover.placeInGap() : mover.resettle(leaving: layout.rest > 0 ? 8 : 0)
+    }
+    let rest = layout.rest(of: room)
+    return try rest == layout.rest ? mover.placeInGap() : mover.resettle(leaving: rest)
   }
 }
 
@@ -47,6 +57,19 @@ struct FileLayout: Hashable {
 
   /// What the index leaves of the gap, or negative: how much is missing.
   var rest: Int64 { gapCount - moovCount }
+
+  /// Below so many bytes of media, moving them costs nothing worth a byte.
+  static let smallMedia: Int64 = 16 << 20
+  /// A rest above one part in so many of the file is worth a pass over it.
+  static let largestWaste: Int64 = 50
+
+  /// What the index is to leave of `room`: 0, or enough for a box.
+  func rest(of room: Int64) -> Int64 {
+    let media = moovStart - mediaStart
+    let rest = room - moovCount
+    let isWorthwhile = rest >= 8 && media >= Self.smallMedia
+    return isWorthwhile && rest <= (media + moovCount) / Self.largestWaste ? rest : 0
+  }
 
   /// Whether the index fits as it is: exactly, or with room for the header of a `free` box.
   var fits: Bool { rest == 0 || rest > 0 && rest + spareCount >= 8 }
@@ -124,17 +147,27 @@ struct IndexMover {
     try write(header, at: offset)
   }
 
+  private func clear(from offset: Int64, count: Int64) throws(FetchError) {
+    var cleared: Int64 = 0
+    while cleared < count {
+      try checkCancellation()
+      let piece = min(Self.blockSize, count - cleared)
+      try write([UInt8](repeating: 0, count: Int(piece)), at: offset + cleared)
+      cleared += piece
+    }
+  }
+
   private static func bigEndian(_ value: Int64, width: Int) -> [UInt8] {
     (0..<width).reversed().map { UInt8(truncatingIfNeeded: value >> Int64($0 * 8)) }
   }
 
   // MARK: It doesn't fit
 
-  /// Moves the media away by what is missing, and writes the index with the new offsets.
-  func makeRoom() throws(FetchError) -> Int64 {
+  /// Moves the media by what is missing or too much, and writes the index with the new offsets.
+  ///
+  /// - Parameter spare: how many bytes are left free behind the index: 0, or 8 and more.
+  func resettle(leaving spare: Int64) throws(FetchError) -> Int64 {
     let offsets = try ChunkOffsets(moov: read(layout.moovStart, layout.moovCount))
-    // A rest of 1 to 7 bytes, too small for any box, grows to an empty one.
-    let spare: Int64 = layout.rest > 0 ? 8 : 0
     // A longer way may need 64-bit tables, which make the way longer still. Each turn promotes at
     // least one table more, so this ends.
     var delta = layout.moovCount + spare - layout.gapCount
@@ -144,14 +177,18 @@ struct IndexMover {
       delta = needed
     }
     let moov = try offsets.rewritten(delta: delta)
-    try shiftMedia(by: delta)
+    if delta > 0 { try shiftMediaUp(by: delta) } else { try shiftMediaDown(by: -delta) }
     try write(moov, at: layout.gapStart)
-    if spare > 0 { try writeFree(at: layout.gapStart + Int64(moov.count), count: spare) }
+    if spare > 0 {
+      // Where the media stood, it is still to be read.
+      try clear(from: layout.gapStart + Int64(moov.count), count: spare)
+      try writeFree(at: layout.gapStart + Int64(moov.count), count: spare)
+    }
     return try truncate(to: layout.moovStart + delta)
   }
 
   /// Copies the media towards the end, last block first, over the old index.
-  private func shiftMedia(by delta: Int64) throws(FetchError) {
+  private func shiftMediaUp(by delta: Int64) throws(FetchError) {
     var end = layout.moovStart
     while end > layout.mediaStart {
       try checkCancellation()
@@ -164,6 +201,22 @@ struct IndexMover {
         try write(read(start, end - start), at: start + delta)
       }
       end = start
+    }
+  }
+
+  /// Copies the media towards the beginning, first block first, over what was left of the gap.
+  private func shiftMediaDown(by delta: Int64) throws(FetchError) {
+    guard delta > 0 else { return }
+    var start = layout.mediaStart
+    while start < layout.moovStart {
+      try checkCancellation()
+      let target = start - delta
+      let next = (target / Self.blockSize + 1) * Self.blockSize + delta
+      let end = min(next, layout.moovStart)
+      if !isHole(start, end) || !isHole(target, end - delta) {
+        try write(read(start, end - start), at: target)
+      }
+      start = end
     }
   }
 

@@ -36,16 +36,19 @@ struct BoxHeader: Hashable, Sendable {
   var runsToEnd = false
 
   var size: Int64 { end - offset }
-}
 
-extension SourceWindow {
-  /// The header at `offset` of a box inside something that ends at `parentEnd`.
+  /// Reads a header by the rules of ISO/IEC 14496-12, 4.2: the one place that knows them.
   ///
+  /// - Parameters:
+  ///   - parentEnd: where the box's surroundings end; a size of 0 runs to there.
+  ///   - big: the big-endian number of so many bytes at an offset; nil where there are fewer.
   /// - Returns: nil where no header fits or the declared size is smaller than the header.
-  func box(at offset: Int64, parentEnd: Int64) throws(FetchError) -> BoxHeader? {
-    guard offset >= 0, parentEnd - offset >= 8,
-      let size32 = try big(at: offset, width: 4),
-      let type = try big(at: offset.clampedSum(Int64(4)), width: 4)
+  static func read(
+    at offset: Int64, parentEnd: Int64,
+    big: (_ offset: Int64, _ width: Int) throws(FetchError) -> UInt64?
+  ) throws(FetchError) -> BoxHeader? {
+    guard offset >= 0, parentEnd >= 8, offset <= parentEnd - 8,
+      let size32 = try big(offset, 4), let type = try big(offset + 4, 4)
     else { return nil }
     var box = BoxHeader(
       type: BoxType(rawValue: UInt32(truncatingIfNeeded: type)), offset: offset,
@@ -55,7 +58,9 @@ extension SourceWindow {
       box.end = parentEnd
       box.runsToEnd = true
     case 1:
-      guard let size64 = try big(at: offset + 8, width: 8), size64 >= 16 else { return nil }
+      guard offset <= parentEnd - 16, let size64 = try big(offset + 8, 8), size64 >= 16 else {
+        return nil
+      }
       box.payload = offset + 16
       box.end = offset.clampedSum(size64)
     case 2..<8:
@@ -64,6 +69,34 @@ extension SourceWindow {
       break
     }
     return box
+  }
+}
+
+extension Array where Element == UInt8 {
+  /// The header at `offset` of a box inside something that ends at `end`, and lies wholly in it.
+  func boxHeader(at offset: Int, end: Int) -> BoxHeader? {
+    let found: BoxHeader?
+    do throws(FetchError) {
+      found = try BoxHeader.read(at: Int64(offset), parentEnd: Int64(Swift.min(end, count))) {
+        (at, width) throws(FetchError) -> UInt64? in
+        at <= Int64(count - width) ? integer(Int(at), width) : nil
+      }
+    } catch {
+      return nil
+    }
+    guard let found, found.end <= Int64(end) else { return nil }
+    return found
+  }
+}
+
+extension SourceWindow {
+  /// The header at `offset` of a box inside something that ends at `parentEnd`.
+  ///
+  /// - Returns: nil where no header fits or the declared size is smaller than the header.
+  func box(at offset: Int64, parentEnd: Int64) throws(FetchError) -> BoxHeader? {
+    try BoxHeader.read(at: offset, parentEnd: parentEnd) {
+      (at, width) throws(FetchError) -> UInt64? in try big(at: at, width: width)
+    }
   }
 
   /// The boxes inside a box, clamped to it.
