@@ -98,7 +98,7 @@ import Testing
       (Array("RF64\u{1}\u{0}\u{0}\u{0}WAVEds64".utf8), .wav),
       (Array("OggS\u{0}\u{2}".utf8), .ogg), (ASFObject.header, .asf),
       (Array("ID3\u{3}\u{0}\u{0}\u{0}\u{0}\u{8}\u{0}".utf8), .mp3),
-      (Array("fLaC\u{0}\u{0}\u{0}\u{22}".utf8), .other), (Array("#!AMR\n\u{3C}\u{8}".utf8), .other),
+      (Array("fLaC\u{0}\u{0}\u{0}\u{22}".utf8), .flac), (Array("#!AMR\n\u{3C}\u{8}".utf8), .amr),
       ([0, 0, 0, 1, 0x67, 0x64, 0, 0x1E], .other),
     ] as [([UInt8], ContainerKind)])
   func mediaIsRecognised(_ head: [UInt8], _ kind: ContainerKind) {

@@ -115,7 +115,7 @@ import Testing
     let window = SourceWindow(SourceReader(stbl), limit: Int64(stbl.count))
     let box = try #require(try window.box(at: 0, parentEnd: window.limit))
     let extent = try SampleTable(window: window).extent(of: box)
-    #expect(extent == SampleExtent(samples: 3, end: 1022))
+    #expect(extent == SampleExtent(samples: 3, end: 1022, bytes: 22))
   }
 
   // MARK: Fragments
@@ -128,6 +128,8 @@ import Testing
       "mvhd", Boxes.big(0, 12) + Boxes.big(1000, 4) + Boxes.big(0, 8))
     let tkhd = Boxes.box("tkhd", Boxes.big(0, 4) + Boxes.big(0, 8) + Boxes.big(1, 4))
     let mdhd = Boxes.box("mdhd", Boxes.big(0, 4) + Boxes.big(0, 8) + Boxes.big(90000, 4))
+    let hdlr = Boxes.box("hdlr", Boxes.big(0, 8) + Array("vide".utf8) + Boxes.big(0, 12))
+    let minf = Boxes.box("minf", Boxes.box("stbl", []))
     let mehd = declared.map { Boxes.box("mehd", Boxes.big(0, 4) + Boxes.big($0, 4)) } ?? []
     let trex = Boxes.box(
       "trex",
@@ -136,7 +138,8 @@ import Testing
     var bytes = Boxes.box("ftyp", Array("iso6".utf8) + Boxes.big(0, 4))
     bytes += Boxes.box(
       "moov",
-      mvhd + Boxes.box("trak", tkhd + Boxes.box("mdia", mdhd)) + Boxes.box("mvex", mehd + trex))
+      mvhd + Boxes.box("trak", tkhd + Boxes.box("mdia", mdhd + hdlr + minf))
+        + Boxes.box("mvex", mehd + trex))
     for index in 0..<fragments {
       if index < brands.count {
         bytes += Boxes.box("styp", Array(brands[index].utf8) + Boxes.big(0, 4))

@@ -84,6 +84,18 @@ struct StructureFixture: Sendable, CustomTestStringConvertible {
       name: "plain.wav", kind: .wav, end: .declared,
       arguments: ["-vn", "-c:a", "pcm_s16le", "-ar", "8000"]),
     .init(name: "plain.aac", kind: .adts, end: .open, arguments: sound + ["-c:a", "aac"]),
+    .init(name: "plain.ac3", kind: .ac3, end: .open, arguments: sound + ["-c:a", "ac3"]),
+    .init(
+      name: "odd.ac3", kind: .ac3, end: .open,
+      arguments: ["-vn", "-ar", "32000", "-c:a", "ac3", "-b:a", "96k"]),
+    .init(
+      name: "plain.eac3", kind: .ac3, end: .open,
+      arguments: ["-vn", "-ar", "48000", "-c:a", "eac3", "-b:a", "96k"]),
+    .init(
+      name: "plain.dts", kind: .dts, end: .open,
+      arguments: ["-vn", "-ar", "48000", "-c:a", "dca", "-strict", "-2"]),
+    .init(name: "plain.mp2", kind: .mp3, end: .open, arguments: sound + ["-c:a", "mp2"]),
+    .init(name: "plain.flac", kind: .flac, end: .declared, arguments: sound + ["-c:a", "flac"]),
     .init(
       name: "tagged.mp3", kind: .mp3, end: .open,
       arguments: sound + ["-c:a", "libmp3lame", "-b:a", "32k", "-write_id3v1", "1"]),

@@ -77,6 +77,10 @@ enum AudioFrameStructure {
   ) throws(FetchError) -> StructureVerdict {
     let first = try startOfFrames(reader)
     guard first < size else { return .cut("the ID3 tag", needs: first, has: size) }
+    // A tag longer than the head hides what follows it from whoever named the source.
+    if try reader.read(at: first, count: 4) == FLACStructure.signature {
+      return try FLACStructure.examine(reader, start: first, size: size)
+    }
     let end = try endOfFrames(reader, size: size)
     let start = max(min(first, end), end - Int64(tailSize))
     let tail = try reader.read(at: start, count: Int(end - start))

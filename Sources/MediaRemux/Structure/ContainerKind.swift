@@ -17,6 +17,13 @@ package enum ContainerKind: String, Sendable, Hashable, Codable, CaseIterable {
   case adts
   case mp3
   case wav
+  /// Raw AC-3 and E-AC-3.
+  case ac3
+  /// Raw DTS, its core or with extensions.
+  case dts
+  /// AMR and AMR-WB of one channel.
+  case amr
+  case flac
   /// Known to be media, without a structure that is checked here.
   case other
 }

@@ -5,7 +5,8 @@
 //
 // | container                    | proven by                                       | no end of its own           |
 // |------------------------------|-------------------------------------------------|-----------------------------|
-// | MP4, QuickTime (moov)        | box sizes, and every sample inside the file     | compressed moov (cmov)      |
+// | MP4, QuickTime (moov)        | box sizes, every sample inside the file, and an | compressed moov (cmov)      |
+// |                              | index without missing or renamed boxes          |                             |
 // | fragmented MP4               | mfra, sidx of the whole file, mehd, brand lmsg  | without any of these        |
 // | Matroska, WebM               | the Segment's size                              | Segment of unknown size     |
 // | AVI                          | RIFF sizes, OpenDML super index                 | RIFF size 0 or all ones     |
@@ -14,7 +15,10 @@
 // | Ogg                          | end-of-stream page of every logical stream      | without these pages         |
 // | MPEG-PS                      | program end code                                | without it (VOB, captures)  |
 // | FLV                          | filesize in onMetaData                          | without it                  |
-// | MPEG-TS, ADTS, MP3, others   |                                                 | always                      |
+// | FLAC                         | total samples, reached by the last frame        | total samples 0 (unknown)   |
+// | MPEG-TS, ADTS, MPEG audio    |                                                 | always                      |
+// | AC-3, E-AC-3, DTS, AMR       |                                                 | always                      |
+// | others                       |                                                 | always, and nothing checked |
 //
 // In the last column a cut inside a unit (packet, tag, page, frame) is found, one between two units
 // is not.
@@ -46,6 +50,11 @@ package enum ContainerStructure {
     case .ogg: return try OggStructure.examine(reader, size: size)
     case .asf: return try ASFStructure.examine(reader, size: size)
     case .adts, .mp3: return try AudioFrameStructure.examine(reader, size: size)
+    case .ac3, .dts: return try SyncFrameStructure.examine(reader, size: size, kind: kind)
+    case .amr: return try AMRStructure.examine(reader, size: size)
+    case .flac:
+      let start = try AudioFrameStructure.startOfFrames(reader)
+      return try FLACStructure.examine(reader, start: start, size: size)
     case .other: return .noEndOfItsOwn
     }
   }

@@ -26,6 +26,8 @@ struct FragmentLedger {
   var shortTable: BoxType?
   /// A sample that begins before the file does.
   var isContradictory = false
+  /// A box of a fragment that has lost its name.
+  var renamed: StructureVerdict?
 
   // MARK: moov
 
@@ -99,8 +101,11 @@ struct FragmentLedger {
   mutating func read(moof: BoxHeader, _ window: SourceWindow) throws(FetchError) {
     fragments += 1
     var dataEnd = moof.offset
-    for traf in try window.children(of: moof) where traf.type == "traf" {
+    let parts = try window.children(of: moof)
+    renamed = renamed ?? MovieIndex.renamed(parts, in: "moof")
+    for traf in parts where traf.type == "traf" {
       let boxes = try window.children(of: traf)
+      renamed = renamed ?? MovieIndex.renamed(boxes, in: "traf")
       guard let tfhd = boxes.first(where: { $0.type == "tfhd" }),
         let flags = try window.big(at: tfhd.payload + 1, width: 3),
         let id = try window.big(at: tfhd.payload + 4, width: 4)

@@ -15,6 +15,10 @@ struct MovieStructure {
   /// Where the boxes end and something else begins.
   private var tail: Int64?
   private var lastMedia: Int64 = 0
+  /// Bytes of media in `mdat` boxes.
+  private var media: Int64 = 0
+  /// A box of the file that was a fragment before its name was damaged.
+  private var lostFragment: StructureVerdict?
   private var lastMessage = false
   private var randomAccess = false
   private var sawSegmentType = false
@@ -59,7 +63,11 @@ struct MovieStructure {
     switch box.type {
     case "moov":
       // The first one counts, as for libavformat.
-      guard moov == nil else { break }
+      guard moov == nil else {
+        // One bit makes a `moof` one of these.
+        if try window.descendant(of: box, "mfhd") != nil { lostFragment = Self.lost(box) }
+        break
+      }
       moov = box
       try fragments.read(moov: box, window)
     case "moof":
@@ -68,6 +76,7 @@ struct MovieStructure {
       try fragments.read(moof: box, window)
     case "mdat":
       lastMedia = box.end
+      media = media.clampedSum(box.end - box.payload)
     case "styp":
       sawSegmentType = true
       lastMessage = try brands(of: box).contains("lmsg")
@@ -76,8 +85,15 @@ struct MovieStructure {
     case "mfra":
       randomAccess = true
     default:
-      break
+      let name: BoxType = "moof"
+      if box.type.isOneBit(from: name), try window.descendant(of: box, "traf") != nil {
+        lostFragment = Self.lost(box)
+      }
     }
+  }
+
+  private static func lost(_ box: BoxHeader) -> StructureVerdict {
+    .incomplete("damaged: box \(box.type.text) at byte \(box.offset) should be moof")
   }
 
   private func brands(of box: BoxHeader) throws(FetchError) -> [BoxType] {
@@ -126,7 +142,10 @@ struct MovieStructure {
     }
     let isFragmented = fragments.hasExtends || fragments.fragments > 0
     if let overrun, isFragmented || Self.known.contains(overrun.type) { return cut(overrun) }
-    if let damage = try damagedSamples(moov) { return damage }
+    let index = MovieIndex(window: window, isFragmented: isFragmented)
+    if let lost = lostFragment ?? fragments.renamed { return lost }
+    if let damage = try index.damage(of: moov) { return damage }
+    if let damage = try damagedSamples(moov, isFragmented: isFragmented) { return damage }
     if isFragmented { return try fragmentedVerdict() }
     // What follows the boxes is not media: every sample was found inside the file.
     if try window.descendant(of: moov, "cmov") != nil { return .noEndOfItsOwn }
@@ -138,8 +157,11 @@ struct MovieStructure {
   }
 
   /// What is wrong with the samples that `moov` and the fragments place.
-  private func damagedSamples(_ moov: BoxHeader) throws(FetchError) -> StructureVerdict? {
+  private func damagedSamples(
+    _ moov: BoxHeader, isFragmented: Bool
+  ) throws(FetchError) -> StructureVerdict? {
     let table = SampleTable(window: window)
+    var listed: Int64 = 0
     for trak in try window.children(of: moov) where trak.type == "trak" {
       guard let stbl = try window.descendant(of: trak, "mdia", "minf", "stbl") else { continue }
       let extent = try table.extent(of: stbl)
@@ -150,6 +172,12 @@ struct MovieStructure {
           "the index lists \(extent.samples) samples of a track and places only "
             + "\(extent.samples - extent.unplaced)")
       }
+      listed = listed.clampedSum(extent.bytes)
+    }
+    if !isFragmented,
+      let damage = try MovieCoverage(window: window).damage(of: moov, media: media, listed: listed)
+    {
+      return damage
     }
     if let short = fragments.shortTable { return shortTable(short) }
     if fragments.isContradictory {

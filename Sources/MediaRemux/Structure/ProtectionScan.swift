@@ -23,7 +23,7 @@ package enum ProtectionScan {
     case .matroska: try checkMatroska(reader, limit: limit)
     case .asf: try checkASF(reader, limit: limit)
     case .mpegTS: try checkTransportStream(reader, limit: limit)
-    case .mpegPS, .flv, .avi, .ogg, .adts, .mp3, .wav, .other: break
+    case .mpegPS, .flv, .avi, .ogg, .adts, .mp3, .wav, .ac3, .dts, .amr, .flac, .other: break
     }
   }
 

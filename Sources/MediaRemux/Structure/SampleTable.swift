@@ -8,6 +8,8 @@ struct SampleExtent: Hashable, Sendable {
   var samples: Int64 = 0
   /// One past the last byte of the furthest sample; 0 where there is none.
   var end: Int64 = 0
+  /// The bytes of all samples, whether or not some of them are the same.
+  var bytes: Int64 = 0
   /// Samples that no chunk holds.
   var unplaced: Int64 = 0
   /// A table that is shorter than it says.
@@ -89,6 +91,7 @@ struct SampleTable {
         }
       }
       sample += here
+      result.bytes = result.bytes.clampedSum(bytes)
       if bytes > 0 { result.end = max(result.end, Int64(clamping: start).clampedSum(bytes)) }
       if sample == Int64(count) { break }
     }

@@ -52,8 +52,15 @@ package enum SourceSniffer {
     if has("OggS"), head.count > 4, head[4] == 0 { return .ogg }
     if head.has(ASFObject.header, at: 0) { return .asf }
     if has("ID3"), head.count > 3, head[3] < 0x10 { return taggedAudio(head) }
+    if head.has(FLACStructure.signature, at: 0) || AMRStructure.begins(head),
+      TextBody(head)?.isCertain != true
+    {
+      return has("fLaC") ? .flac : .amr
+    }
+    if SyncFrame.begin(head, .ac3) { return .ac3 }
+    if SyncFrame.begin(head, .dts) { return .dts }
     let others = [
-      "fLaC", "caff\u{0}", "#!AMR", "nut/multimedia container", "YUV4MPEG2 ", "DKIF", "wvpk",
+      "caff\u{0}", "#!AMR", "nut/multimedia container", "YUV4MPEG2 ", "DKIF", "wvpk",
       "MAC ",
       "TTA1", ".RMF", "FORM", ".snd\u{0}", "MPCK", "FWS", "CWS", "LXF\u{0}", "BIK", "SMK2", "SMK4",
       "OFR ",
@@ -94,7 +101,7 @@ package enum SourceSniffer {
     guard head.count >= 10 else { return .mp3 }
     let length = head[6..<10].reduce(0) { $0 << 7 | Int($1 & 0x7F) }
     let start = 10 + length + (head[5] & 0x10 != 0 ? 10 : 0)
-    if head.has(Array("fLaC".utf8), at: start) { return .other }
+    if head.has(Array("fLaC".utf8), at: start) { return .flac }
     return rawAudio(head, at: start) ?? .mp3
   }
 
