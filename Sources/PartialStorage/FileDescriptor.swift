@@ -131,6 +131,12 @@ package final class FileDescriptor: Sendable {
     _ = vf_finish_writeback(rawValue, range.lowerBound, range.count)
   }
 
+  /// Gives back the lock that `tryLock()` took.
+  ///
+  /// Closing does not always do that: a child that is just being made may hold the same open file
+  /// until it runs its program.
+  package func unlock() { _ = flock(rawValue, LOCK_UN) }
+
   /// Takes an exclusive lock that ends with this descriptor; false where another process holds it.
   package func tryLock() throws(SystemError) -> Bool {
     do {

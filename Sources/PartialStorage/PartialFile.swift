@@ -350,6 +350,15 @@ package final class PartialFile: ByteSink {
     return failure
   }
 
+  /// Lets the next run have the part, before this object goes; nothing is written from then on.
+  package func release() {
+    state.withLock { state in
+      state.isGone = true
+      state.recordFile = nil
+    }
+    descriptor.unlock()
+  }
+
   private func clear() throws(SystemError) {
     // A record that outlived its bytes would vouch for what comes next.
     try folder.remove(recordName)

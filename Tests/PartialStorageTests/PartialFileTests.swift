@@ -106,6 +106,18 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
+  @Test func releasedPartCanBeTakenAtOnce() throws {
+    let scratch = try Scratch()
+    let first = try open(scratch)
+    first.updateRecord { $0.strongETag = "\"v1\"" }
+    try first.write([1, 2], at: 0)
+    first.flushRecord()
+    first.release()
+    let second = try open(scratch)
+    #expect(second.found == .resumable)
+    withExtendedLifetime(first) {}
+  }
+
   @Test func restartLeavesNothingOfTheOldVersion() throws {
     let scratch = try Scratch()
     try leave(scratch, bytes: 2 << 20)

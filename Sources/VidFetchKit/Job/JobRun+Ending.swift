@@ -87,6 +87,8 @@ extension JobRun {
 
   func leave(_ part: PartialFile, keeping: Bool) {
     if keeping, !part.ranges.isEmpty { part.flushRecord() } else { part.remove() }
+    // Whoever hears of the result may begin anew at once.
+    part.release()
   }
 }
 
