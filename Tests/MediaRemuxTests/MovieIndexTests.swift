@@ -44,6 +44,22 @@ import Testing
     }
   }
 
+  @Test(arguments: ["trak", "mdia", "stts", "edts", "elst", "ctts", "stss", "vide", "soun"])
+  func wrongByteInANameIsDamage(_ type: String) throws {
+    let bytes = try Self.media("plain.mp4")
+    // Behind the index the media may hold the same four bytes.
+    let media = try #require(try Boxes.first("mdat", in: bytes)).lowerBound
+    for place in Self.names(type, in: Array(bytes[..<media])).prefix(2) {
+      for index in 0..<4 {
+        for byte: UInt8 in [0, 0xFF, 0x0A] {
+          var wrong = bytes
+          wrong[place + index] = byte
+          #expect(try Self.examine(wrong).isDamaged, "\(byte) at byte \(place + index)")
+        }
+      }
+    }
+  }
+
   @Test(arguments: ["vide", "soun"])
   func wrongBitInAHandlerIsDamage(_ handler: String) throws {
     let bytes = try Self.media("plain.mp4")

@@ -16,11 +16,14 @@ struct BoxType: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral
 
   /// The code for people: printable characters only, since it comes from outside.
   var text: String {
-    let bytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: rawValue >> $0) }
-    guard bytes.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-      return "0x" + String(rawValue, radix: 16)
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    isPrintable ? String(decoding: bytes, as: UTF8.self) : "0x" + String(rawValue, radix: 16)
+  }
+
+  /// Whether all four characters are printable ASCII.
+  var isPrintable: Bool { bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F } }
+
+  private var bytes: [UInt8] {
+    [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: rawValue >> $0) }
   }
 }
 

@@ -17,14 +17,14 @@ struct BoxGrammar: Sendable {
     optional.contains(type) || repeatable.contains(type) || required.contains { $0.contains(type) }
   }
 
-  /// The name that `type` was before one of its bits turned over; nil where it is a name of its own.
+  /// The name that `type` was before it was damaged; nil where it is a name of its own.
   ///
   /// A box that may be there once and is there already has not lost its name.
   func original(of type: BoxType, beside siblings: Set<BoxType>) -> BoxType? {
     guard !contains(type), !Self.elsewhere.contains(type) else { return nil }
-    if let name = repeatable.first(where: { $0.isOneBit(from: type) }) { return name }
+    if let name = repeatable.first(where: { type.isMisspelling(of: $0) }) { return name }
     let single = Array(required.joined()) + Array(optional)
-    return single.first { $0.isOneBit(from: type) && !siblings.contains($0) }
+    return single.first { type.isMisspelling(of: $0) && !siblings.contains($0) }
   }
 
   /// The grammar of the boxes between the movie and its tables, and of fragments.
@@ -45,7 +45,10 @@ struct BoxGrammar: Sendable {
       required: [["mdhd"], ["hdlr"], ["minf"]], optional: ["elng", "udta", "meta"]),
     "minf": BoxGrammar(
       required: [["stbl"]],
-      optional: ["vmhd", "smhd", "hmhd", "nmhd", "sthd", "gmhd", "dinf", "hdlr"]),
+      optional: [
+        "vmhd", "smhd", "hmhd", "nmhd", "sthd", "gmhd", "dinf", "hdlr",
+        "odhd", "crhd", "sdhd", "m7hd", "ochd", "iphd", "mjhd",
+      ]),
     "stbl": BoxGrammar(
       required: [["stsd"], ["stts"], ["stsc"], ["stsz", "stz2"], ["stco", "co64"]],
       optional: [
@@ -64,9 +67,12 @@ struct BoxGrammar: Sendable {
 }
 
 extension BoxType {
-  /// Whether exactly one bit tells two names apart.
-  func isOneBit(from other: BoxType) -> Bool {
-    (rawValue ^ other.rawValue).nonzeroBitCount == 1
+  /// Whether this is the other name with one wrong bit, or with a wrong byte that no writer chose.
+  func isMisspelling(of other: BoxType) -> Bool {
+    let difference = rawValue ^ other.rawValue
+    if difference.nonzeroBitCount == 1 { return true }
+    let wrong = [24, 16, 8, 0].count { difference >> $0 & 0xFF != 0 }
+    return wrong == 1 && !isPrintable
   }
 }
 
@@ -139,10 +145,10 @@ struct MovieIndex {
     guard let handler = try handler(mdia) else { return nil }
     let pairs: [(BoxType, BoxType)] = [("vmhd", "vide"), ("smhd", "soun")]
     for (header, name) in pairs
-    where handler.isOneBit(from: name) && minf.contains(where: { $0.type == header }) {
+    where handler.isMisspelling(of: name) && minf.contains(where: { $0.type == header }) {
       return .incomplete(
         "the index is damaged: a track with box \(header.text) has the handler \(handler.text)",
-        reason: "it differs from \(name.text) by one bit")
+        reason: "that is \(name.text) with a wrong bit or byte")
     }
     return nil
   }
@@ -196,7 +202,7 @@ struct MovieIndex {
 
   // MARK: Names
 
-  /// A box among the children of `parent` that is one bit away from a name that belongs there.
+  /// A box among the children of `parent` that is the damaged name of one that belongs there.
   static func renamed(_ boxes: [BoxHeader], in parent: BoxType) -> StructureVerdict? {
     guard let grammar = BoxGrammar.of[parent] else { return nil }
     let siblings = Set(boxes.map(\.type))

@@ -86,7 +86,7 @@ struct MovieStructure {
       randomAccess = true
     default:
       let name: BoxType = "moof"
-      if box.type.isOneBit(from: name), try window.descendant(of: box, "traf") != nil {
+      if box.type.isMisspelling(of: name), try window.descendant(of: box, "traf") != nil {
         lostFragment = Self.lost(box)
       }
     }
