@@ -55,6 +55,21 @@ struct HostileSourceTests {
     #expect(try RemuxRun(edited.file).error?.code == .damaged)
   }
 
+  @Test(arguments: ["stsz", "stsc", "stco", "hdlr", "minf"])
+  func trackWhoseTablesAreGoneIsNotEmpty(type: String) throws {
+    let scratch = try Scratch()
+    let file = scratch.url.appendingPathComponent("gone.mp4")
+    var bytes = try [UInt8](Data(contentsOf: fixture("plain.mp4")))
+    let at = try #require(bytes.firstRange(of: Array(type.utf8))).lowerBound
+    // A size of zero swallows all that follows in the same box.
+    bytes.set(UInt32(0), at: at - 4, bytes: 4)
+    bytes.replaceSubrange(at..<at + 4, with: Array("free".utf8))
+    try Data(bytes).write(to: file)
+    let run = try RemuxRun(file)
+    #expect(run.outcome == nil)
+    #expect(run.error?.code == .damaged, "\(String(describing: run.error))")
+  }
+
   @Test func countsWhatAnEditListHides() {
     let list = SampleList(times: (0..<1000).map { $0 * 10 }, timescale: 1000)
     func outside(_ edits: [(UInt64, Int64)]) -> Int64 {

@@ -22,7 +22,10 @@ struct EditedSamples {
     var unedited: Demuxer?
     defer { unedited?.close() }
     let streams = demuxer.streams
-    for entry in plan.kept where !entry.description.isAttachedPicture {
+    for entry in plan.entries
+    where (entry.action != .dropped || entry.description.kind.isMedia)
+      && !entry.description.isAttachedPicture
+    {
       let stream = streams[entry.description.index]
       let listed = SampleList(stream)
       if entry.description.kind == .video, listed.distinct < listed.count {
@@ -40,6 +43,13 @@ struct EditedSamples {
         throw Self.damaged(
           entry.description, "an edit of \(wild.duration) ticks at \(wild.mediaTime) is no time")
       }
+      // A stream may be taken for empty only where its tables are.
+      let announced = max(track.samples ?? 0, stream.pointee.nb_frames)
+      if entry.description.kind.isMedia, announced > 0, listed.count == 0 {
+        throw Self.damaged(
+          entry.description, "the index lists \(announced) samples, and shows none of them")
+      }
+      if entry.action == .dropped { continue }
       if !track.isReadByChunk, let samples = track.samples, listed.distinct >= samples { continue }
       if track.isReadByChunk, track.edits.isEmpty { continue }
       if unedited == nil {

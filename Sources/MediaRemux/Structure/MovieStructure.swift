@@ -163,7 +163,11 @@ struct MovieStructure {
     let table = SampleTable(window: window)
     var listed: Int64 = 0
     for trak in try window.children(of: moov) where trak.type == "trak" {
-      guard let stbl = try window.descendant(of: trak, "mdia", "minf", "stbl") else { continue }
+      guard let stbl = try window.descendant(of: trak, "mdia", "minf", "stbl") else {
+        // In a fragmented file the media stands elsewhere anyway.
+        if fragments.hasExtends || fragments.fragments > 0 { continue }
+        return .incomplete("the index is damaged: a track has no sample table (stbl)")
+      }
       let extent = try table.extent(of: stbl)
       if let short = extent.shortTable { return shortTable(short) }
       if extent.end > size { return .cut("the media", needs: extent.end, has: size) }
