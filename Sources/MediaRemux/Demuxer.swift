@@ -72,9 +72,22 @@ final class Demuxer {
     av_dict_set_int(&options, "use_absolute_path", 0, 0)
     if ignoresEdits { av_dict_set_int(&options, "ignore_editlist", 1, 0) }
 
+    // libavformat would do this by itself, but then a source that nobody knows and one that is
+    // broken end with the same code.
+    var format: UnsafePointer<AVInputFormat>?
+    let score = av_probe_input_buffer2(opened.pointee.pb, &format, nil, nil, 0, 0)
+    opened.pointee.probe_score = max(score, 0)
+    guard score >= 0, format != nil else {
+      opened.pointee.pb = nil
+      avformat_free_context(opened)
+      io.close()
+      try io.rethrow()
+      if io.availability.isCancelled { throw .cancelled }
+      throw .unknownContainer(reason: AVError(code: score).text)
+    }
     var raw: UnsafeMutablePointer<AVFormatContext>? = opened
     // It frees the context where it fails, but not the custom pb.
-    let result = avformat_open_input(&raw, nil, nil, &options)
+    let result = avformat_open_input(&raw, nil, format, &options)
     guard result >= 0, let ready = raw else {
       io.close()
       try io.rethrow()
