@@ -34,7 +34,7 @@ struct CorpusFile: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite(.enabled(if: CorpusFile.folder != nil))
+@Suite(.enabled(if: CorpusFile.folder != nil, "VIDFETCH_CORPUS names no folder"))
 struct StructureCorpusTests {
   @Test(arguments: CorpusFile.all)
   func wholeFilesAreNeverCalledDamaged(_ file: CorpusFile) throws {
