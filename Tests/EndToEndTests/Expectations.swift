@@ -130,6 +130,9 @@ enum Machine {
   static let canMakeNetwork = isRoot && works(["unshare", "-n", "true"])
   /// Whether system calls can be traced.
   static let canTrace = works(["strace", "-qq", "-o", "/dev/null", "true"])
+  /// Whether the binary carries a sanitizer.
+  static let isSanitized =
+    ProcessInfo.processInfo.environment["VIDFETCH_SANITIZED"]?.isEmpty == false
   /// Whether a run takes the long way everywhere, as `VIDFETCH_LONG=1` asks.
   static let isLong = ProcessInfo.processInfo.environment["VIDFETCH_LONG"] == "1"
 
