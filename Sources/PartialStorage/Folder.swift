@@ -109,6 +109,27 @@ package final class Folder: Sendable {
   /// Whether the folder itself has been removed under us.
   package var isGone: Bool { (try? descriptor.status().links) == 0 }
 
+  /// Whether a file that was found here can be taken for one that this user made.
+  ///
+  /// Some file systems (FAT, CIFS, FUSE) show every file with one owner and one mode; there, what
+  /// looks like a file that has just been made here is as good as any.
+  package func trusts(_ status: FileStatus) -> Bool {
+    if status.isPrivate { return true }
+    guard status.isRegularFile, let own = lookOfOwnFile(), !own.isPrivate else { return false }
+    return status.owner == own.owner && status.mode == own.mode && status.links <= own.links
+  }
+
+  /// How a file of this user's looks here that nobody else may read or write.
+  private func lookOfOwnFile() -> FileStatus? {
+    let name = ".vidfetch-look-\(getpid())"
+    guard
+      let file = try? FileDescriptor.open(
+        name, in: descriptor, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+    else { return nil }
+    defer { try? remove(name) }
+    return try? file.status()
+  }
+
   /// Removes a name; one that is not there counts as removed.
   package func remove(_ name: String) throws(SystemError) {
     do {

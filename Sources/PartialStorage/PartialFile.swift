@@ -34,8 +34,6 @@ package final class PartialFile: ByteSink {
     var recordFile: FileDescriptor?
     var writeback: ByteRange?
     var isGone = false
-    /// Whether the name in the folder is still this file's.
-    var hasName = true
     /// Whether the bytes are known to be as they were written; false for those of another boot until
     /// some have been compared.
     var isConfirmed: Bool
@@ -54,6 +52,8 @@ package final class PartialFile: ByteSink {
 
   package var recordName: String { name + ".json" }
   private var newRecordName: String { name + ".json.new" }
+  /// The part's second name on its way to replace a kept source.
+  private var keptName: String { name + ".kept" }
 
   private init(
     descriptor: FileDescriptor, folder: Folder, name: String, found: Found,
@@ -116,22 +116,39 @@ package final class PartialFile: ByteSink {
   private static func lock(
     _ name: String, in folder: Folder, makes: Bool
   ) throws(SystemError) -> Held? {
-    while true {
-      let descriptor: FileDescriptor
-      do throws(SystemError) {
-        descriptor = try FileDescriptor.open(
-          name, in: folder.descriptor, O_RDWR | O_NOFOLLOW | (makes ? O_CREAT : 0), mode: 0o600)
-      } catch  where !makes && error.isMissingFile {
+    // Each turn is lost to another process; nobody loses as often as this by chance.
+    for _ in 0..<100 {
+      guard let (descriptor, isNew) = try open(name, in: folder, makes: makes) else {
+        if makes { continue }
         return nil
       }
       guard try descriptor.tryLock() else { return nil }
       // Between open and lock the holder may have finished and removed the name.
       let status = try descriptor.status()
       guard let named = folder.status(of: name), named.isSameFile(as: status) else { continue }
-      if status.isPrivate { return Held(descriptor: descriptor, size: status.size) }
+      if isNew || folder.trusts(status) { return Held(descriptor: descriptor, size: status.size) }
       // In a folder that others can write to, a part may have been planted.
-      guard status.isOwn else { throw SystemError("open", errno: EPERM) }
       try folder.remove(name)
+    }
+    throw SystemError("flock", errno: EBUSY)
+  }
+
+  /// Opens a part that is there, or makes one that nobody else can have had open before.
+  private static func open(
+    _ name: String, in folder: Folder, makes: Bool
+  ) throws(SystemError) -> (FileDescriptor, isNew: Bool)? {
+    do throws(SystemError) {
+      let descriptor = try FileDescriptor.open(name, in: folder.descriptor, O_RDWR | O_NOFOLLOW)
+      return (descriptor, false)
+    } catch  where error.isMissingFile {
+      guard makes else { return nil }
+    }
+    do throws(SystemError) {
+      let descriptor = try FileDescriptor.open(
+        name, in: folder.descriptor, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
+      return (descriptor, true)
+    } catch  where error.number == EEXIST {
+      return nil
     }
   }
 
@@ -156,6 +173,7 @@ package final class PartialFile: ByteSink {
       descriptor: held.descriptor, folder: folder, name: name, found: found,
       isFromAnotherBoot: isFromAnotherBoot, record: record)
     try folder.remove(part.newRecordName)
+    try folder.remove(part.keptName)
     if found == .resumable {
       // What no record claims is worth nothing, and must not stay behind the end.
       if size > record.ranges.upperBound {
@@ -172,7 +190,7 @@ package final class PartialFile: ByteSink {
     guard
       let file = try? FileDescriptor.open(
         name + ".json", in: folder.descriptor, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-      let status = try? file.status(), status.isPrivate,
+      let status = try? file.status(), folder.trusts(status),
       let content = try? file.bytes(at: 0, count: Int(min(status.size, 8 << 20)))
     else { return nil }
     return ResumeRecord(decoding: content, resource: key.digest)
@@ -303,7 +321,7 @@ package final class PartialFile: ByteSink {
     }
   }
 
-  /// Gives the part a name of its own; `remove()` then only takes the record away.
+  /// Gives the part a second name; `remove()` then takes the first one away.
   ///
   /// - Throws: `.output` where the name is taken and not to be replaced.
   ///
@@ -315,9 +333,10 @@ package final class PartialFile: ByteSink {
     do throws(SystemError) {
       try descriptor.sync()
       if replacing {
-        _ = try retryingInterrupts("renameat") { renameat(directory, name, directory, newName) }
-        // The next run may have taken the old name by now.
-        state.withLock { $0.hasName = false }
+        // The part keeps its own name meanwhile, since that carries the lock.
+        try folder.remove(keptName)
+        _ = try retryingInterrupts("linkat") { linkat(directory, name, directory, keptName, 0) }
+        _ = try retryingInterrupts("renameat") { renameat(directory, keptName, directory, newName) }
       } else {
         _ = try retryingInterrupts("linkat") { linkat(directory, name, directory, newName, 0) }
       }
@@ -333,12 +352,11 @@ package final class PartialFile: ByteSink {
   /// Returns what is left behind all the same.
   @discardableResult
   package func remove() -> SystemError? {
-    let (hasName, isPublished) = state.withLock { state in
+    let isPublished = state.withLock { state in
       state.isGone = true
       state.recordFile = nil
-      return (state.hasName, state.record.publication != nil)
+      return state.record.publication != nil
     }
-    guard hasName else { return nil }
     // A part without its record is worth nothing, so that goes first; but the record of a published
     // part is what tells the next run, should this one be killed here, that nothing is to be done.
     let names =

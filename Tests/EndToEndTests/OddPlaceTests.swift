@@ -86,4 +86,35 @@ struct OddPlaceTests {
         == fileBytes(FixtureFile.media("resume_a.mp4")))
     #expect(try server.gets().count == 1)
   }
+
+  @Test func replacedSourceLeavesNoRecordThatTheNextRunBelieves() throws {
+    let run = try VidfetchRun()
+    let root = run.file("root")
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+    let server = try FaultServer(root: root)
+    let arguments = ["--keep-source", "--overwrite", "-o", "film.mp4", server.url("film.mp4")]
+    for media in ["resume_a.mp4", "plain.mp4", "resume_a.mp4"] {
+      try? FileManager.default.removeItem(atPath: root + "/film.mp4")
+      try FileManager.default.copyItem(atPath: FixtureFile.media(media), toPath: root + "/film.mp4")
+      let outcome = try run.run(arguments)
+      #expect(outcome.status == .exited(0), "\(outcome.stderr)")
+      #expect(fileBytes(run.file("film.source.mp4")) == fileBytes(FixtureFile.media(media)))
+      #expect(folderNames(run.work) == ["film.mp4", "film.source.mp4", "root"])
+    }
+  }
+
+  @Test func targetThatTurnsUpMeanwhileCanCountAsDoneAndLeavesNothing() throws {
+    let server = try FaultServer()
+    let run = try VidfetchRun()
+    let process = try run.start(
+      ["--skip-existing", "-o", "film.mp4", server.url("~rate=100000/resume_a.mp4")])
+    try waitUntil("the part to grow") {
+      VidfetchRun.parts(in: run.work).contains { (fileSize(run.file($0)) ?? 0) > 0 }
+    }
+    try "mine".write(toFile: run.file("film.mp4"), atomically: false, encoding: .utf8)
+    let outcome = try process.wait()
+    #expect(outcome.status == .exited(0), "\(outcome.stderr)")
+    #expect(folderNames(run.work) == ["film.mp4"])
+    #expect(fileBytes(run.file("film.mp4")) == Data("mine".utf8))
+  }
 }

@@ -111,7 +111,7 @@ import VidFetchKit
     let server = try FaultServer()
     let scratch = try ScratchDirectory()
     let downloader = VideoDownloader(
-      video: try url(server.url("~rate=60000/resume_a.mp4")), with: "film", for: .mp4,
+      video: try url(server.url("~stall=90000&times=1/resume_a.mp4")), with: "film", for: .mp4,
       options: options(scratch.path))
     var last: Seen?
     for await status in downloader.download() {

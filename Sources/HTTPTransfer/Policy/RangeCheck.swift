@@ -129,7 +129,8 @@ package enum RangeCheck {
       return .remoteChanged
     case .same:
       return .append(
-        at: first, count: count, total: size, comparesOverlap: expected.overlap > 0)
+        at: first, count: count, total: size ?? expected.total,
+        comparesOverlap: expected.overlap > 0)
     case .undecided:
       guard let total else {
         return .rejectRange("the server sends a range without a total or a validator")
@@ -216,10 +217,15 @@ package enum RangeCheck {
   ) -> Match {
     let known = expected.validators
     let repeatsTag = known.strongETag != nil && known.strongETag == found.strongETag
-    if repeatsTag, expected.total == nil || expected.total == total { return .same }
-    if let ours = known.lastModified, let theirs = found.lastModified, ours != theirs {
-      return .different
+    let datesDiffer =
+      known.lastModified != nil && found.lastModified != nil
+      && known.lastModified != found.lastModified
+    if repeatsTag {
+      // A range may leave its total open (`*`), but then nothing else may speak against it.
+      let isOpen = total == nil && !datesDiffer
+      if expected.total == nil || expected.total == total || isOpen { return .same }
     }
+    if datesDiffer { return .different }
     if let ours = known.strongETag, let theirs = found.strongETag, ours != theirs {
       return agreesOtherwise(found, expected, total: total) ? .undecided : .different
     }

@@ -47,7 +47,7 @@ extension JobRun {
     }
     do throws(FetchError) {
       if let name = target.nameIfKnown, try target.isSatisfied(by: name) {
-        leave(part, keeping: true)
+        leave(part, keeping: false)
         return skip(to: target.path(of: name))
       }
     } catch {

@@ -24,6 +24,8 @@ extension JobRun {
           throw error.fetchError("publishing \(target.path(of: name))")
         }
       }
+      // It has its name, or is not wanted: nothing of it is left to take away once the part's lock is.
+      if path != nil { self.output = nil }
       guard let path else {
         result.path = target.path(of: name)
         perform(machine.handle(.publishedByAnother))
@@ -68,7 +70,8 @@ extension JobRun {
     case .succeeded: break
     case .skipped:
       result.skipped = .exists
-      if let anyPart { leave(anyPart, keeping: true) }
+      // Nobody will continue what is there already.
+      if let anyPart { leave(anyPart, keeping: false) }
     case .failed(let error):
       result.error = error
       result.code = error.code
