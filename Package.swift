@@ -36,7 +36,7 @@ let package = Package(
       name: "PartialStorage", dependencies: ["FetchCore", "CLinux", "CCrypto"],
       swiftSettings: swiftSettings),
     .target(
-      name: "MediaRemux", dependencies: ["FetchCore", "CFFmpeg", "CLinux"],
+      name: "MediaRemux", dependencies: ["FetchCore", "CFFmpeg", "CLinux", "CCrypto"],
       swiftSettings: swiftSettings),
     .target(
       name: "VidFetchKit",

@@ -45,6 +45,32 @@ package struct StreamReport: Sendable, Hashable, Codable {
   }
 }
 
+/// What passed through one kept stream.
+package struct StreamLedger: Sendable, Hashable, Codable {
+  /// The stream's index in the source.
+  package var index: Int
+  package var packets: Int64
+  /// The payload as it came from the source, before any change of its framing.
+  package var bytes: Int64
+  /// Seconds from the first packet's presentation to the end of the last.
+  package var duration: Double
+  /// Presentation times of the first and the last packet that are shown, in seconds from the
+  /// output's start; nil where none is shown.
+  package var first: Double?
+  package var last: Double?
+  /// SHA-256, in hexadecimal, of the payload without its framing; where it was asked for.
+  ///
+  /// Framing is what the container decides: start codes or lengths of NAL units, ADTS headers.
+  package var sha256: String?
+
+  package init(index: Int, packets: Int64 = 0, bytes: Int64 = 0, duration: Double = 0) {
+    self.index = index
+    self.packets = packets
+    self.bytes = bytes
+    self.duration = duration
+  }
+}
+
 /// How it is known that a source was complete.
 package enum CompletionProof: String, Sendable, Hashable, Codable {
   /// The container says where it ends, and it ends there.

@@ -5,9 +5,13 @@ import FetchCore
 /// The count of one stream, in the output's time base.
 struct LedgerLine: Hashable {
   private(set) var packets: Int64 = 0
+  /// As they came from the source.
   private(set) var bytes: Int64 = 0
+  /// What the muxer made of them: start codes become lengths, headers fall away.
+  private(set) var written: Int64 = 0
   /// Over the packets that are presented; a packet that is only decoded doesn't count.
   private(set) var firstPresentation: Int64?
+  private(set) var lastPresentation: Int64?
   private(set) var lastPresentationEnd: Int64?
   private(set) var firstDTS: Int64?
   private(set) var lastDTS: Int64?
@@ -18,16 +22,19 @@ struct LedgerLine: Hashable {
 
   /// Counts a packet.
   ///
-  /// - Parameter hiddenStart: how much of the first packet's time its decoder must drop (encoder
-  ///   delay). What the last one is padded with stays presented: libavformat's own reading of a
-  ///   finished mp4 doesn't cut there either, and a few samples of silence harm nobody.
+  /// - Parameters:
+  ///   - written: how many bytes the muxer made of it.
+  ///   - hiddenStart: how much of the first packet's time its decoder must drop (encoder delay).
+  ///     What the last one is padded with stays presented: libavformat's own reading of a finished
+  ///     mp4 doesn't cut there either, and a few samples of silence harm nobody.
   @inline(__always)
   mutating func add(
-    bytes size: Int32, stamps: TimestampRepair.Stamps, duration: Int64, isPresented: Bool,
-    hiddenStart: Int64 = 0
+    bytes size: Int32, written count: Int64, stamps: TimestampRepair.Stamps, duration: Int64,
+    isPresented: Bool, hiddenStart: Int64 = 0
   ) {
     packets += 1
     bytes += Int64(size)
+    written += count
     if firstDTS == nil { firstDTS = stamps.dts }
     lastDTS = stamps.dts
     let end = Self.sum(stamps.pts, max(duration, 0))
@@ -41,6 +48,7 @@ struct LedgerLine: Hashable {
     let begin = max(stamps.pts, hiddenUntil ?? stamps.pts)
     guard end > begin || hiddenUntil == nil else { return }
     firstPresentation = min(firstPresentation ?? begin, begin)
+    lastPresentation = max(lastPresentation ?? stamps.pts, stamps.pts)
     lastPresentationEnd = max(lastPresentationEnd ?? end, end)
   }
 

@@ -43,7 +43,8 @@ final class Muxer {
   ///
   /// - Returns: the output's index.
   func add(
-    copyOf source: UnsafeMutablePointer<AVStream>, sampleEntry: String?, format: ContainerFormat
+    copyOf source: UnsafeMutablePointer<AVStream>, sampleEntry: String?, format: ContainerFormat,
+    edits: MetadataEdits
   ) throws(FetchError) -> Int {
     guard let context, let stream = avformat_new_stream(context, nil) else {
       throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil)
@@ -65,7 +66,14 @@ final class Muxer {
     stream.pointee.sample_aspect_ratio = aspect
     stream.pointee.codecpar.pointee.sample_aspect_ratio = aspect
     stream.pointee.disposition = source.pointee.disposition
-    av_dict_copy(&stream.pointee.metadata, source.pointee.metadata, 0)
+    if edits.strips {
+      let tags = Metadata(source.pointee.metadata)
+      for key in Self.technicalStreamKeys {
+        if let value = tags[key] { av_dict_set(&stream.pointee.metadata, key, value, 0) }
+      }
+    } else {
+      av_dict_copy(&stream.pointee.metadata, source.pointee.metadata, 0)
+    }
     // libavformat 59 keeps what belongs to a whole stream (matrix, HDR, Dolby Vision) on AVStream,
     // where avcodec_parameters_copy doesn't see it.
     for index in 0..<Int(source.pointee.nb_side_data) {
@@ -85,6 +93,9 @@ final class Muxer {
     }
     return Int(stream.pointee.index)
   }
+
+  /// What of a stream's metadata says how it is to be played.
+  private static let technicalStreamKeys = ["language", "timecode", "reel_name"]
 
   /// A tag is kept where the muxer knows it for the same codec.
   private func keepsTag(_ tag: UInt32, _ codec: AVCodecID) -> Bool {
@@ -114,13 +125,19 @@ final class Muxer {
   /// - Parameters:
   ///   - start: the presentation time, in `startBase`, that becomes zero.
   ///   - duration: the film's in seconds; nil where it isn't known well.
+  ///   - edits: what becomes of the metadata.
   /// - Returns: how many chapters were left out, as they lie outside the film.
   func copyFileProperties(
     of source: UnsafeMutablePointer<AVFormatContext>, start: Int64, startBase: AVRational,
-    duration: Double?
+    duration: Double?, edits: MetadataEdits
   ) throws(FetchError) -> Int {
     guard let context else { return 0 }
-    av_dict_copy(&context.pointee.metadata, source.pointee.metadata, 0)
+    if !edits.strips { av_dict_copy(&context.pointee.metadata, source.pointee.metadata, 0) }
+    for change in edits.changes {
+      // An empty value takes the entry away.
+      av_dict_set(
+        &context.pointee.metadata, change.key, change.value.isEmpty ? nil : change.value, 0)
+    }
     for key in ["major_brand", "minor_version", "compatible_brands"] {
       av_dict_set(&context.pointee.metadata, key, nil, 0)
     }
@@ -197,6 +214,12 @@ final class Muxer {
     let result = av_write_frame(context, packet.pointer)
     if result < 0 { try fail(result, log) }
   }
+
+  /// Where the next byte of the output goes.
+  ///
+  /// Wraps `avio_tell`.
+  @inline(__always)
+  var position: Int64 { avio_tell(context?.pointee.pb) }
 
   private func fail(_ result: Int32, _ log: AVLog) throws(FetchError) {
     try io.rethrow()

@@ -9,6 +9,15 @@ struct OutputExpectation {
   var description: StreamDescription
   var line: LedgerLine
   var timeBase: AVRational
+  /// How the source framed the payload.
+  var form: PayloadForm
+  /// Over what was sent into the output, where it was asked for.
+  var hash: PayloadHash?
+
+  var name: String { "stream \(description.index) (\(description.codecName))" }
+
+  /// Whether the muxer changes the payload's framing, so that its size changes too.
+  var isReframed: Bool { form != .plain || description.codec == "rawvideo" }
 }
 
 /// The finished output's own account of itself.
@@ -26,14 +35,15 @@ struct OutputCheck {
 
   /// Compares streams, packet counts, bytes and spans with the ledger.
   ///
+  /// - Returns: what the source has and the output doesn't.
   /// - Throws: `.internal`: the source was read well, so a difference is our own or the muxer's.
   func compare(
-    with pipeline: PacketPipeline, demuxer source: Demuxer, onMessage: (RemuxMessage) -> Void
-  ) throws(FetchError) {
+    with pipeline: PacketPipeline, demuxer source: Demuxer
+  ) throws(FetchError) -> [FetchWarning] {
     let availability = SourceAvailability(isFramed: true, cancellation: cancellation)
     availability.apply(.ended(total: size, isFramed: true))
     let log = AVLog()
-    try AVLog.collecting(into: log) { () throws(FetchError) in
+    return try AVLog.collecting(into: log) { () throws(FetchError) -> [FetchWarning] in
       let bytes = SourceBytes(descriptor: sink, availability: availability, onWait: { _ in })
       let output: Demuxer
       do throws(FetchError) {
@@ -45,20 +55,53 @@ struct OutputCheck {
       }
       defer { output.close() }
       if let line = log.demuxerErrors.first { throw Self.mismatch(line) }
-      for warning in Self.lostMetadata(source, output) { onMessage(.warning(warning)) }
+      var losses = Self.lostMetadata(source, output, pipeline.metadata)
       let streams = output.streams.filter {
         $0.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
       }
-      for (position, expected) in pipeline.expectations.enumerated() {
+      let expectations = pipeline.expectations
+      // Between two texts the muxer puts a pause of two bytes, whichever packet came meanwhile.
+      let pauses: Int64 = expectations.indices.reduce(0) { sum, position in
+        guard expectations[position].description.kind == .subtitle, position < streams.count else {
+          return sum
+        }
+        return sum + Int64(avformat_index_get_entries_count(streams[position]))
+      }
+      for (position, expected) in expectations.enumerated() {
         guard position < streams.count else {
           throw Self.mismatch("stream \(expected.description.index) is missing in it")
         }
-        try Self.compare(streams[position], expected, cancellation)
-        for warning in Self.losses(
+        try compare(streams[position], expected, slack: pauses * 2)
+        losses += Self.losses(
           source.streams[expected.description.index], streams[position], expected.description)
-        {
-          onMessage(.warning(warning))
-        }
+      }
+      try compareHashes(output, streams, expectations, log)
+      return losses
+    }
+  }
+
+  /// Reads the payload back, where it was hashed on its way in.
+  private func compareHashes(
+    _ output: Demuxer, _ streams: [UnsafeMutablePointer<AVStream>],
+    _ expectations: [OutputExpectation], _ log: AVLog
+  ) throws(FetchError) {
+    guard expectations.contains(where: { $0.hash != nil }) else { return }
+    var found: [Int: PayloadHash] = [:]
+    for (position, expected) in expectations.enumerated() where expected.hash != nil {
+      let stream = streams[position].pointee
+      found[Int(stream.index)] = try PayloadHash(PayloadForm(stream.codecpar.pointee))
+    }
+    let packet = try Packet()
+    while case .packet = try output.read(into: packet, log: log) {
+      if cancellation.isCancelled { throw .cancelled }
+      found[packet.stream]?.update(packet.payload)
+      packet.clear()
+    }
+    if let line = log.demuxerErrors.first { throw Self.mismatch(line) }
+    for (position, expected) in expectations.enumerated() {
+      let read = try found[Int(streams[position].pointee.index)]?.hexadecimal()
+      guard try read == expected.hash?.hexadecimal() else {
+        throw Self.mismatch("the payload of \(expected.name) is not what was read from the source")
       }
     }
   }
@@ -72,13 +115,15 @@ struct OutputCheck {
     "totaldatarate", "totalduration", "metadatacreator", "hasmetadata", "haskeyframes",
   ]
 
-  /// The keys of the whole file's metadata that the output doesn't give back.
-  private static func lostMetadata(_ source: Demuxer, _ output: Demuxer) -> [FetchWarning] {
+  /// The keys of the whole file's metadata that the output should give back and doesn't.
+  private static func lostMetadata(
+    _ source: Demuxer, _ output: Demuxer, _ edits: MetadataEdits
+  ) -> [FetchWarning] {
     let kept = Set(Metadata(output.formatContext?.pointee.metadata).keys.map { $0.lowercased() })
-    let lost = Metadata(source.formatContext?.pointee.metadata).keys.filter { key in
-      let name = key.lowercased()
-      return !kept.contains(name) && !technicalKeys.contains(name) && !name.hasPrefix("_statistics")
+    let source = Metadata(source.formatContext?.pointee.metadata).keys.filter {
+      !technicalKeys.contains($0.lowercased()) && !$0.lowercased().hasPrefix("_statistics")
     }
+    let lost = edits.keys(after: source).filter { !kept.contains($0.lowercased()) }
     guard !lost.isEmpty else { return [] }
     let names = lost.sorted().prefix(12).map { String($0.prefix(64)) }.joined(separator: ", ")
     return [FetchWarning(.propertyLost, "metadata lost: \(names)")]
@@ -121,11 +166,13 @@ struct OutputCheck {
     }
   }
 
-  private static func compare(
-    _ stream: UnsafeMutablePointer<AVStream>, _ expected: OutputExpectation,
-    _ cancellation: CancellationFlag
+  /// Compares a stream's index with what was written.
+  ///
+  /// - Parameter slack: bytes that the muxer may have written for other streams meanwhile.
+  private func compare(
+    _ stream: UnsafeMutablePointer<AVStream>, _ expected: OutputExpectation, slack: Int64
   ) throws(FetchError) {
-    let name = "stream \(expected.description.index) (\(expected.description.codecName))"
+    let name = expected.name
     let count = avformat_index_get_entries_count(stream)
     var bytes: Int64 = 0
     for index in 0..<count {
@@ -134,18 +181,20 @@ struct OutputCheck {
       guard let entry = avformat_index_get_entry(stream, index) else { continue }
       bytes += Int64(cff_index_size(entry))
     }
-    // Uncompressed sound is indexed by chunk, so its packets are cut anew at each reading.
-    let isIndexedByChunk = av_get_bits_per_sample(stream.pointee.codecpar.pointee.codec_id) > 0
-    if isIndexedByChunk {
-      guard bytes == expected.line.bytes else {
-        throw mismatch("\(name) holds \(bytes) bytes instead of \(expected.line.bytes)")
-      }
+    // The muxer fills the pauses between subtitles with empty samples.
+    if expected.description.kind == .subtitle, Int64(count) >= expected.line.packets,
+      bytes >= expected.line.bytes
+    {
       return
     }
-    // The muxer fills the pauses between subtitles with empty samples.
-    if expected.description.kind == .subtitle, Int64(count) >= expected.line.packets { return }
+    let wanted = expected.isReframed ? expected.line.written : expected.line.bytes
+    guard bytes <= wanted, wanted - bytes <= (expected.isReframed ? slack : 0) else {
+      throw Self.mismatch("\(name) holds \(bytes) bytes instead of \(wanted)")
+    }
+    // Uncompressed sound is indexed by chunk, so its packets are cut anew at each reading.
+    if av_get_bits_per_sample(stream.pointee.codecpar.pointee.codec_id) > 0 { return }
     guard Int64(count) == expected.line.packets else {
-      throw mismatch("\(name) holds \(count) packets instead of \(expected.line.packets)")
+      throw Self.mismatch("\(name) holds \(count) packets instead of \(expected.line.packets)")
     }
     guard count > 1, let first = avformat_index_get_entry(stream, 0),
       let last = avformat_index_get_entry(stream, count - 1)
@@ -155,7 +204,7 @@ struct OutputCheck {
     let want = try MediaTime.rescale(
       expected.line.decodingSpan, expected.timeBase, stream.pointee.time_base)
     guard !isWild, MediaTime.isSane(span), abs(span - want) <= 1 else {
-      throw mismatch("\(name) spans \(span) ticks instead of \(want)")
+      throw Self.mismatch("\(name) spans \(span) ticks instead of \(want)")
     }
   }
 

@@ -30,6 +30,11 @@ final class Packet {
   var stream: Int { Int(pointer.pointee.stream_index) }
   @inline(__always)
   var size: Int32 { pointer.pointee.size }
+  /// The bytes; valid until the packet is cleared or written.
+  @inline(__always)
+  var payload: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: pointer.pointee.data, count: Int(max(pointer.pointee.size, 0)))
+  }
   @inline(__always)
   var flags: Int32 { pointer.pointee.flags }
   @inline(__always)

@@ -30,6 +30,8 @@ struct PacketPipeline {
     var corruptPackets: Int64 = 0
     /// Packets without a byte: the source's way to say that nothing new is to be seen.
     var emptyPackets: Int64 = 0
+    /// Over the payload, where it was asked for.
+    let hash: PayloadHash?
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
     var lastDelta: Int64 = 0
@@ -40,10 +42,14 @@ struct PacketPipeline {
   private let output: SinkIO
   let log: AVLog
   private let format: ContainerFormat
+  let metadata: MetadataEdits
   /// By the source's stream index; -1 where the stream is dropped.
   private var trackOf: [Int]
   var tracks: [Track]
+  /// Packets of streams that are dropped, by the source's stream index.
   var strayPackets: [Int64]
+  /// Streams that nobody wants.
+  let unselected: Set<Int>
 
   /// nil where the container's clock can't jump.
   var jumps: JumpRepair?
@@ -55,16 +61,18 @@ struct PacketPipeline {
   /// Adds the streams and writes the header.
   init(
     demuxer: Demuxer, muxer: Muxer, output: SinkIO, plan: StreamPlan, format: ContainerFormat,
-    log: AVLog, gap: Int64, sourceIndex: SourceIndex
+    log: AVLog, gap: Int64, sourceIndex: SourceIndex, settings: ExportSettings
   ) throws(FetchError) {
     self.demuxer = demuxer
     self.muxer = muxer
     self.output = output
     self.log = log
     self.format = format
+    metadata = settings.metadata
     let streams = demuxer.streams
     trackOf = Array(repeating: -1, count: streams.count)
     strayPackets = Array(repeating: 0, count: streams.count)
+    unselected = Set(plan.entries.filter { !$0.isSelected }.map(\.description.index))
     tracks = []
 
     let start = try Self.start(of: plan, streams, sourceFormat: demuxer.formatName)
@@ -73,16 +81,18 @@ struct PacketPipeline {
       let index = entry.description.index
       let carriesTimecode = entry.description.tag == "tmcd"
       guard entry.action != .dropped, !carriesTimecode else {
-        if !entry.description.kind.isMedia { demuxer.discard(stream: index) }
+        if !entry.isSelected || !entry.description.kind.isMedia { demuxer.discard(stream: index) }
         continue
       }
       let made = try muxer.add(
-        copyOf: streams[index], sampleEntry: entry.sampleEntry, format: format)
+        copyOf: streams[index], sampleEntry: entry.sampleEntry, format: format,
+        edits: settings.metadata)
       outputs.append((entry, made))
     }
     if let context = demuxer.formatContext {
       let lost = try muxer.copyFileProperties(
-        of: context, start: start.value, startBase: start.base, duration: demuxer.statedDuration)
+        of: context, start: start.value, startBase: start.base, duration: demuxer.statedDuration,
+        edits: settings.metadata)
       if lost > 0 {
         warnings.append(
           FetchWarning(
@@ -113,7 +123,9 @@ struct PacketPipeline {
             ? listed : nil,
           sourceTrack: sourceIndex.tracks.first { $0.id == Int(streams[index].pointee.id) },
           padding: try Self.padding(
-            of: streams[index], sourceFormat: demuxer.formatName, to: to)))
+            of: streams[index], sourceFormat: demuxer.formatName, to: to),
+          hash: settings.verification == .hash
+            ? try PayloadHash(PayloadForm(streams[index].pointee.codecpar.pointee)) : nil))
     }
   }
 
@@ -274,9 +286,11 @@ struct PacketPipeline {
         hiddenStart = try MediaTime.rescale(skipped, rate, track.to)
       }
     }
+    track.hash?.update(packet.payload)
+    let before = muxer.position
     try muxer.write(packet, log: log)
     track.line.add(
-      bytes: size, stamps: stamps, duration: duration,
+      bytes: size, written: muxer.position - before, stamps: stamps, duration: duration,
       isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hiddenStart)
   }
 
@@ -347,8 +361,4 @@ struct PacketPipeline {
       reason: "all streams of an mp4 or mov must be known at its beginning",
       recovery: "keep the source")
   }
-}
-
-extension StreamReport.Kind {
-  var isMedia: Bool { self == .video || self == .audio }
 }

@@ -73,16 +73,25 @@ extension PacketPipeline {
   /// What the output must be found to hold, in the output's order.
   var expectations: [OutputExpectation] {
     tracks.filter { $0.line.packets > 0 && !$0.entry.description.isAttachedPicture }.map {
-      OutputExpectation(description: $0.entry.description, line: $0.line, timeBase: $0.to)
+      OutputExpectation(
+        description: $0.entry.description, line: $0.line, timeBase: $0.to,
+        form: PayloadForm($0.parameters.pointee), hash: $0.hash)
     }
   }
 
-  var ledger: [StreamLedger] {
-    tracks.filter { $0.line.packets > 0 }.map {
-      StreamLedger(
-        index: $0.source, packets: $0.line.packets, bytes: $0.line.bytes,
-        duration: Double($0.line.span) * Double($0.to.num) / Double($0.to.den))
+  func ledger() throws(FetchError) -> [StreamLedger] {
+    var ledger: [StreamLedger] = []
+    for track in tracks where track.line.packets > 0 {
+      let tick = Double(track.to.num) / Double(track.to.den)
+      var line = StreamLedger(
+        index: track.source, packets: track.line.packets, bytes: track.line.bytes,
+        duration: Double(track.line.span) * tick)
+      line.first = track.line.firstPresentation.map { Double($0) * tick }
+      line.last = track.line.lastPresentation.map { Double($0) * tick }
+      line.sha256 = try track.hash?.hexadecimal()
+      ledger.append(line)
     }
+    return ledger
   }
 
   /// Seconds from zero to the end of the last presentation.

@@ -13,6 +13,7 @@ struct Remux {
   private let bytes: SourceBytes
   private let onMessage: @Sendable (RemuxMessage) -> Void
   private let log = AVLog()
+  private let losses = LossRecord()
 
   /// How many bytes the first look takes.
   private static let headSize = 4096
@@ -68,7 +69,9 @@ struct Remux {
     defer { demuxer.close() }
     try demuxer.probe(log: log)
     let source = SourceDescription(demuxer)
-    let plan = try StreamPlan(source, to: request.format)
+    let settings = request.settings
+    let plan = try StreamPlan(source, to: request.format, selection: settings.selection)
+    if settings.isStrict, let refusal = plan.refusalOfLoss { throw refusal }
     let index = kind == .mp4 ? try SourceIndex(reader) : SourceIndex()
     let edits = try EditedSamples(plan, demuxer, index) { () throws(FetchError) -> Demuxer in
       try Demuxer(SourceIO(bytes), isSeekable: true, ignoresEdits: true, log: AVLog())
@@ -77,17 +80,18 @@ struct Remux {
       streams: plan.reports, sourceFormat: demuxer.formatName, duration: demuxer.duration)
     if !isSecondTry {
       onMessage(.planned(report))
-      for warning in plan.warnings + edits.warnings { onMessage(.warning(warning)) }
+      for warning in plan.warnings + edits.warnings { warn(warning) }
     }
+    if settings.isStrict { try losses.refuse() }
 
     let output = SinkIO(descriptor: sink)
     let muxer = try Muxer(output, format: request.format)
     defer { muxer.close() }
-    let room = request.indexFirst ? indexRoom(demuxer, plan, index) : nil
+    let room = settings.indexFirst ? indexRoom(demuxer, plan, index) : nil
     let gap = room?.bytes(total: availability.total) ?? 0
     var pipeline = try PacketPipeline(
       demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: request.format,
-      log: log, gap: gap, sourceIndex: index)
+      log: log, gap: gap, sourceIndex: index, settings: settings)
     let gapRange = try muxer.gapRange(gap)
     try pipeline.run(availability: availability, onMessage: onMessage)
     try pipeline.checkSource()
@@ -113,18 +117,23 @@ struct Remux {
       report.streams[at].action = .dropped
       report.streams[at].reason = reason
     }
-    for warning in pipeline.warnings { onMessage(.warning(warning)) }
+    for warning in pipeline.warnings { warn(warning) }
     let check = OutputCheck(
       sink: sink, size: size, cancellation: availability.cancellation)
-    try check.compare(with: pipeline, demuxer: demuxer, onMessage: onMessage)
+    for warning in try check.compare(with: pipeline, demuxer: demuxer) { warn(warning) }
+    if settings.isStrict { try losses.refuse() }
 
-    let ledger = pipeline.ledger
     return RemuxOutcome(
-      plan: report, ledger: ledger, completeBy: proof,
+      plan: report, ledger: try pipeline.ledger(), completeBy: proof,
       duration: pipeline.duration, bytes: size,
       counters: RemuxCounters(
         sourcePosition: availability.total ?? pipeline.sourcePosition, packets: pipeline.packets,
         bytesWritten: output.bytesWritten))
+  }
+
+  private func warn(_ warning: FetchWarning) {
+    losses.note(warning)
+    onMessage(.warning(warning))
   }
 
   /// Looks at the first bytes, so that a web page is told from a film before libavformat guesses.

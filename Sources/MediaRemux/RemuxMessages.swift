@@ -9,17 +9,19 @@ package import FetchCore
 package struct RemuxRequest: Sendable, Hashable, Codable {
   /// The container to write.
   package var format: ContainerFormat
-  /// Puts the index (`moov`) before the media.
-  package var indexFirst: Bool
+  /// What is wanted of the export.
+  package var settings: ExportSettings
   /// Whether the body's end was, or will be, proven by HTTP's framing (Content-Length, last chunk,
   /// END_STREAM) or by a local file's size; false where only the connection's end marks it.
   ///
   /// A later `RemuxCommand.ended` overrides it.
   package var isFramed: Bool
 
-  package init(format: ContainerFormat, indexFirst: Bool = true, isFramed: Bool = true) {
+  package init(
+    format: ContainerFormat, settings: ExportSettings = ExportSettings(), isFramed: Bool = true
+  ) {
     self.format = format
-    self.indexFirst = indexFirst
+    self.settings = settings
     self.isFramed = isFramed
   }
 }
@@ -83,23 +85,6 @@ package struct RemuxCounters: Sendable, Hashable, Codable {
     self.sourcePosition = sourcePosition
     self.packets = packets
     self.bytesWritten = bytesWritten
-  }
-}
-
-/// What passed through one kept stream.
-package struct StreamLedger: Sendable, Hashable, Codable {
-  /// The stream's index in the source.
-  package var index: Int
-  package var packets: Int64
-  package var bytes: Int64
-  /// Seconds from the first packet's presentation to the end of the last.
-  package var duration: Double
-
-  package init(index: Int, packets: Int64 = 0, bytes: Int64 = 0, duration: Double = 0) {
-    self.index = index
-    self.packets = packets
-    self.bytes = bytes
-    self.duration = duration
   }
 }
 

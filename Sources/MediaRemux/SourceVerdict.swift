@@ -85,7 +85,8 @@ extension PacketPipeline {
     for index in strayPackets.indices where strayPackets[index] > 0 {
       let kind = streams[index].pointee.codecpar.pointee.codec_type
       guard kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO,
-        streams[index].pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+        streams[index].pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0,
+        !unselected.contains(index)
       else { continue }
       throw FetchError(
         .cannotPassthrough,

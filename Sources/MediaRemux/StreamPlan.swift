@@ -11,6 +11,8 @@ struct StreamPlan: Hashable {
     var reason: String?
     /// The sample entry to write; nil leaves the choice to the source's tag or to the muxer.
     var sampleEntry: String?
+    /// Whether the person wants it; what isn't wanted is dropped, and no loss.
+    var isSelected = true
   }
 
   var entries: [Entry]
@@ -36,14 +38,18 @@ struct StreamPlan: Hashable {
 
   /// Decides for every stream.
   ///
-  /// - Throws: `.cannotPassthrough` where a sound or picture can't be held, `.encrypted`, or
-  ///   `.damaged` where there is neither sound nor picture.
-  init(_ source: SourceDescription, to format: ContainerFormat) throws(FetchError) {
+  /// - Throws: `.cannotPassthrough` where a sound or picture can't be held or the selection matches
+  ///   nothing, `.encrypted`, or `.damaged` where there is neither sound nor picture.
+  init(
+    _ source: SourceDescription, to format: ContainerFormat,
+    selection: StreamSelection = StreamSelection()
+  ) throws(FetchError) {
     entries = []
     warnings = []
     if source.streams.contains(where: \.isEncrypted) { throw .encryptedMedia }
+    let selected = try SelectedStreams(selection, from: source.streams)
     let media = source.streams.filter {
-      ($0.kind == .video || $0.kind == .audio) && !$0.isAttachedPicture
+      $0.kind.isMedia && !$0.isAttachedPicture && selected.contains($0)
     }
     guard !media.isEmpty else {
       throw FetchError(
@@ -62,9 +68,28 @@ struct StreamPlan: Hashable {
         recovery: "keep the source, or wrap it with a tool that is told the frame rate")
     }
     for stream in source.streams {
+      guard selected.contains(stream) else {
+        entries.append(
+          Entry(
+            description: stream, action: .dropped, reason: "it is not selected", isSelected: false))
+        continue
+      }
       let entry = try Self.decide(stream, source: source, format: format, warnings: &warnings)
       entries.append(entry)
     }
+  }
+
+  /// The refusal of a plan that loses a stream, where nothing may be lost; nil where it loses none.
+  var refusalOfLoss: FetchError? {
+    let lost = entries.first {
+      $0.action == .dropped && $0.isSelected && !$0.description.isChapterTrack
+    }
+    guard let lost else { return nil }
+    let stream = lost.description
+    return FetchError(
+      .cannotPassthrough,
+      "\(stream.kind.rawValue) stream \(stream.index) (\(stream.codecName)) would be dropped",
+      reason: lost.reason, recovery: "leave out --strict-lossless, or select streams without it")
   }
 
   private static func decide(

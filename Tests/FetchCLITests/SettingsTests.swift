@@ -81,7 +81,7 @@ import VidFetchKit
     #expect(request.transfer.userAgent == "agent")
     #expect(request.transfer.referer == "https://r/")
     #expect(request.transfer.allowPrivate && request.transfer.allowDowngrade)
-    #expect(!request.indexFirst && request.keepsSource)
+    #expect(!request.export.indexFirst && request.keepsSource)
     #expect(request.existingTarget == .skip)
   }
 
@@ -89,7 +89,7 @@ import VidFetchKit
     let request = try #require(try settings(["u"]).requests.first)
     #expect(request.transfer == TransferSettings())
     #expect(request.destination == .temporary(stem: nil))
-    #expect(request.existingTarget == .fail && request.indexFirst && !request.keepsSource)
+    #expect(request.existingTarget == .fail && request.export.indexFirst && !request.keepsSource)
   }
 
   @Test func zeroIsNoLimit() throws {

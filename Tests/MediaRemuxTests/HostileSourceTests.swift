@@ -172,7 +172,8 @@ struct HostileSourceTests {
     for pts in stamps {
       for dts in stamps {
         let next = repair.next(pts: pts, dts: dts, duration: .max)
-        line.add(bytes: 1, stamps: next, duration: .max, isPresented: true, hiddenStart: .max)
+        line.add(
+          bytes: 1, written: 1, stamps: next, duration: .max, isPresented: true, hiddenStart: .max)
       }
     }
     #expect(line.packets == 25)
@@ -303,15 +304,15 @@ struct HostileSourceTests {
     var pipeline = try PacketPipeline(
       demuxer: demuxer, muxer: muxer, output: output,
       plan: StreamPlan(SourceDescription(demuxer), to: .mp4), format: .mp4, log: log, gap: 0,
-      sourceIndex: SourceIndex())
+      sourceIndex: SourceIndex(), settings: ExportSettings())
     try pipeline.run(availability: availability, onMessage: { _ in })
     try muxer.finish(log: log)
     let flag = CancellationFlag()
     let check = OutputCheck(sink: sink, size: output.size, cancellation: flag)
-    try check.compare(with: pipeline, demuxer: demuxer, onMessage: { _ in })
+    _ = try check.compare(with: pipeline, demuxer: demuxer)
     flag.cancel()
     #expect(throws: FetchError.cancelled) {
-      try check.compare(with: pipeline, demuxer: demuxer, onMessage: { _ in })
+      try check.compare(with: pipeline, demuxer: demuxer)
     }
   }
 }

@@ -28,7 +28,9 @@ struct PassthroughTests {
   }
 
   @Test func putsTheIndexLastWhereAsked() throws {
-    let run = try RemuxRun(fixture("plain.mp4"), indexFirst: false)
+    var settings = ExportSettings()
+    settings.indexFirst = false
+    let run = try RemuxRun(fixture("plain.mp4"), settings: settings)
     #expect(run.outcome != nil)
     #expect(try topBoxes(run.output).last == "moov")
     #expect(try run.probe().video?.packets == 50)

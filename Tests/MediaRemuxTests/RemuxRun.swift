@@ -44,7 +44,7 @@ struct RemuxRun {
 
   /// Runs a remux of a file to its last message.
   init(
-    _ source: URL, to format: ContainerFormat = .mp4, indexFirst: Bool = true,
+    _ source: URL, to format: ContainerFormat = .mp4, settings: ExportSettings = ExportSettings(),
     isFramed: Bool = true, feeding: Feeding = .whole
   ) throws {
     folder = try Scratch()
@@ -58,7 +58,7 @@ struct RemuxRun {
     }
     let inbox = Inbox()
     let session = try RemuxSession(
-      RemuxRequest(format: format, indexFirst: indexFirst, isFramed: isFramed), source: from,
+      RemuxRequest(format: format, settings: settings, isFramed: isFramed), source: from,
       sink: to, onMessage: { inbox.put($0) })
     let size = Int64(try #require(try source.resourceValues(forKeys: [.fileSizeKey]).fileSize))
     var feeder = Feeder(feeding: feeding, size: size, isFramed: isFramed)

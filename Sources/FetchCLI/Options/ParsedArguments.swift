@@ -74,7 +74,15 @@ package struct ParsedArguments: Sendable, Hashable {
   package var userAgent: String?
   package var referer: String?
 
+  package var streams: Typed<[StreamSelection.Specifier]>?
+  package var audio: Typed<[LanguageCode]>?
+  package var noAudio: Typed<Bool>?
+  package var subtitles: Typed<StreamSelection.ByLanguage>?
   package var indexFirst = true
+  package var metadata: [MetadataEdits.Change] = []
+  package var stripMetadata = false
+  package var strictLossless = false
+  package var verification = ExportSettings.Verification.fast
 
   package var progress: Typed<ProgressChoice>?
   /// -1 for `-q`, 0, and 1 for each `-v`.

@@ -48,7 +48,7 @@ package struct Settings: Sendable {
     request.destination = try Self.destination(arguments)
     request.existingTarget = try Self.existingTarget(arguments)
     request.keepsSource = arguments.keepSource
-    request.indexFirst = arguments.indexFirst
+    request.export = try Self.export(arguments)
     request.transfer = try Self.transfer(arguments, environment)
     requests = arguments.sources.map { source in
       var each = request
@@ -119,6 +119,31 @@ package struct Settings: Sendable {
     "oga", "ogg", "ogm", "ogv", "opus", "rm", "rmvb", "ts", "vob", "wav", "webm", "wma", "wmv",
     "y4m",
   ]
+
+  // MARK: Export
+
+  private static func export(_ arguments: ParsedArguments) throws(UsageError) -> ExportSettings {
+    var settings = ExportSettings()
+    let byKind =
+      arguments.audio?.option ?? arguments.noAudio?.option ?? arguments.subtitles?.option
+    if let streams = arguments.streams, let byKind {
+      throw UsageError(
+        "\(streams.option) and \(byKind) contradict each other: one names all that is wanted")
+    }
+    if let audio = arguments.audio, let noAudio = arguments.noAudio {
+      throw UsageError("\(audio.option) and \(noAudio.option) contradict each other")
+    }
+    settings.selection.streams = arguments.streams?.value
+    if let audio = arguments.audio { settings.selection.audio = .only(audio.value) }
+    if arguments.noAudio != nil { settings.selection.audio = .none }
+    settings.selection.subtitles = arguments.subtitles?.value ?? .all
+    settings.indexFirst = arguments.indexFirst
+    settings.metadata.strips = arguments.stripMetadata
+    settings.metadata.changes = arguments.metadata
+    settings.isStrict = arguments.strictLossless
+    settings.verification = arguments.verification
+    return settings
+  }
 
   // MARK: Transfer
 

@@ -140,7 +140,9 @@ package enum JSONEventWriter {
     object.add("duration", positive(result.duration), decimals: 6)
     object.add("format", result.format.rawValue)
     object.add("complete_by", result.completeBy?.rawValue)
-    object.add("streams", .array(result.streams.map { .object(stream($0)) }))
+    let ledger = Dictionary(result.ledger.map { ($0.index, $0) }) { first, _ in first }
+    object.add(
+      "streams", .array(result.streams.map { .object(stream($0, ledger[$0.index])) }))
     object.add(
       "warnings",
       .array(
@@ -196,7 +198,7 @@ package enum JSONEventWriter {
     object.add("message", warning.message)
   }
 
-  private static func stream(_ stream: StreamReport) -> JSONObject {
+  private static func stream(_ stream: StreamReport, _ ledger: StreamLedger?) -> JSONObject {
     var object = JSONObject()
     object.add("index", stream.index)
     object.add("type", stream.type.rawValue)
@@ -209,6 +211,13 @@ package enum JSONEventWriter {
     object.add("sample_rate", stream.sampleRate)
     object.add("channels", stream.channels)
     object.add("attached_picture", stream.attachedPicture)
+    guard let ledger else { return object }
+    object.add("packets", ledger.packets)
+    object.add("payload_bytes", ledger.bytes)
+    object.add("duration", positive(ledger.duration), decimals: 6)
+    object.add("first", ledger.first.flatMap { $0.isFinite ? $0 : nil }, decimals: 6)
+    object.add("last", ledger.last.flatMap { $0.isFinite ? $0 : nil }, decimals: 6)
+    object.add("sha256", ledger.sha256)
     return object
   }
 

@@ -23,7 +23,7 @@ struct EditedSamples {
     defer { unedited?.close() }
     let streams = demuxer.streams
     for entry in plan.entries
-    where (entry.action != .dropped || entry.description.kind.isMedia)
+    where entry.isSelected && (entry.action != .dropped || entry.description.kind.isMedia)
       && !entry.description.isAttachedPicture
     {
       let stream = streams[entry.description.index]

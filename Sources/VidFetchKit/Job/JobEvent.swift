@@ -75,6 +75,8 @@ package struct JobResult: Sendable {
   package var format: ContainerFormat
   package var completeBy: CompletionProof?
   package var streams: [StreamReport] = []
+  /// What passed through each kept stream; empty but after success.
+  package var ledger: [StreamLedger] = []
   package var warnings: [FetchWarning] = []
   /// Seconds per stage; keys are the raw values of `ProgressSnapshot.Stage`, and `total`.
   package var timings: [String: Double] = [:]

@@ -29,7 +29,7 @@ package struct JobRequest: Sendable {
   package var existingTarget = ExistingTarget.fail
   /// Keeps the source beside the result as `NAME.source.EXT`.
   package var keepsSource = false
-  package var indexFirst = true
+  package var export = ExportSettings()
   package var transfer = TransferSettings()
 
   package init(source: String) { self.source = source }

@@ -36,6 +36,7 @@ extension JobRun {
       result.duration = outcome.duration
       result.completeBy = outcome.completeBy
       result.streams = outcome.plan.streams
+      result.ledger = outcome.ledger
       if let anyPart { try keepOrRemove(anyPart, sourceName: fetch?.sourceName ?? "") }
       perform(machine.handle(.published))
     } catch {

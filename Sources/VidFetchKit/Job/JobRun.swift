@@ -199,7 +199,7 @@ final class JobRun {
         case .local(let file, _, _): file
         }
       let session = try RemuxSession(
-        RemuxRequest(format: request.format, indexFirst: request.indexFirst),
+        RemuxRequest(format: request.format, settings: request.export),
         source: descriptor.rawValue, sink: output.descriptor.rawValue
       ) { [mailbox] in mailbox.post(.remux($0, generation: current)) }
       self.session = session

@@ -23,6 +23,29 @@ public struct VideoDownloadOptions: Sendable {
   /// Puts the index before the media, so that players can begin early.
   public var indexFirst = true
 
+  /// Which of a source's streams of one kind are exported.
+  public enum Tracks: Sendable, Hashable {
+    case all
+    case none
+    /// Those in one of these languages: ISO 639 codes or RFC 5646 tags, such as `en`, `deu` or
+    /// `zh-Hant`; `und` for those that name none. A source without any is an error.
+    case languages([String])
+  }
+
+  /// The sound; without it a source that has nothing else is an error.
+  public var audio = Tracks.all
+  /// Text subtitles become mov_text; others are left out with a warning, whatever is said here.
+  public var subtitles = Tracks.all
+  /// Leaves out the source's tags (titles, names, dates, places, devices) and timed metadata.
+  public var stripsMetadata = false
+  /// Tags to set, such as `title`; an empty value takes one away. Comes after `stripsMetadata`.
+  public var metadata: [String: String] = [:]
+  /// Fails where a stream would be left out unasked, or a property lost.
+  public var isStrictlyLossless = false
+  /// Reads the result back and compares a hash of every stream's payload, beside what is always
+  /// compared: streams, packets, bytes and times.
+  public var verifiesPayload = false
+
   /// Request headers of the caller's own, sent to the source's origin only.
   public var headers: [(name: String, value: String)] = []
   /// For Basic authentication at the source's origin.
@@ -60,6 +83,19 @@ public struct VideoDownloadOptions: Sendable {
   /// The settings that suit nearly always.
   public init() {}
 
+  var exportSettings: ExportSettings {
+    var settings = ExportSettings()
+    settings.indexFirst = indexFirst
+    settings.selection.audio = audio.choice
+    settings.selection.subtitles = subtitles.choice
+    settings.metadata.strips = stripsMetadata
+    settings.metadata.changes = metadata.sorted { $0.key < $1.key }
+      .map { MetadataEdits.Change(key: $0.key, value: $0.value) }
+    settings.isStrict = isStrictlyLossless
+    settings.verification = verifiesPayload ? .hash : .fast
+    return settings
+  }
+
   var transferSettings: TransferSettings {
     var settings = TransferSettings()
     // What lies outside these bounds can only be meant as "as good as none" or "for ever".
@@ -81,5 +117,15 @@ public struct VideoDownloadOptions: Sendable {
     settings.allowPrivate = allowsPrivateAddresses
     settings.allowDowngrade = allowsDowngrade
     return settings
+  }
+}
+
+extension VideoDownloadOptions.Tracks {
+  fileprivate var choice: StreamSelection.ByLanguage {
+    switch self {
+    case .all: .all
+    case .none: .none
+    case .languages(let tags): .only(tags.map { LanguageCode($0) })
+    }
   }
 }

@@ -32,7 +32,7 @@ public actor VideoDownloader {
     var request = JobRequest(source: url.absoluteString)
     request.format = type.container
     request.keepsSource = options.keepsSource
-    request.indexFirst = options.indexFirst
+    request.export = options.exportSettings
     request.transfer = options.transferSettings
     request.destination =
       options.folder.map { .directory($0.path, stem: name) } ?? .temporary(stem: name)
