@@ -117,7 +117,10 @@ struct PacketPipeline {
           to: to,
           shift: entry.description.isAttachedPicture
             ? 0 : try MediaTime.rescale(start.value, start.base, from),
-          repair: TimestampRepair(slack: tick), isCoarse: isCoarse,
+          repair: TimestampRepair(
+            slack: tick,
+            reordering: Int64(max(0, streams[index].pointee.codecpar.pointee.video_delay))),
+          isCoarse: isCoarse,
           parameters: streams[index].pointee.codecpar,
           declared: streams[index].pointee.nb_frames > 0 && !sourceIndex.isFragmented
             ? listed : nil,
@@ -249,6 +252,10 @@ struct PacketPipeline {
         let rate = AVRational(num: 1, den: max(track.parameters.pointee.sample_rate, 1))
         duration = try MediaTime.rescale(Int64(samples), rate, track.to)
       }
+    }
+    if track.entry.description.kind == .subtitle, duration > Int64(Int32.max) {
+      // Until something else is shown, however that is written.
+      duration = 0
     }
     if duration <= 0 { duration = track.lastDelta }
     if packet.pointer.pointee.side_data_elems > 0 { try refuseNewParameters(packet, track) }

@@ -120,7 +120,9 @@ struct Remux {
     for warning in pipeline.warnings { warn(warning) }
     let check = OutputCheck(
       sink: sink, size: size, cancellation: availability.cancellation)
+    let began = ContinuousClock.now
     for warning in try check.compare(with: pipeline, demuxer: demuxer) { warn(warning) }
+    let verification = began.duration(to: .now) / .seconds(1)
     if settings.isStrict { try losses.refuse() }
 
     return RemuxOutcome(
@@ -128,7 +130,8 @@ struct Remux {
       duration: pipeline.duration, bytes: size,
       counters: RemuxCounters(
         sourcePosition: availability.total ?? pipeline.sourcePosition, packets: pipeline.packets,
-        bytesWritten: output.bytesWritten))
+        bytesWritten: output.bytesWritten),
+      verification: verification)
   }
 
   private func warn(_ warning: FetchWarning) {

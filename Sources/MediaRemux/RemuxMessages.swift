@@ -98,10 +98,12 @@ package struct RemuxOutcome: Sendable, Hashable, Codable {
   /// The output's size.
   package var bytes: Int64
   package var counters: RemuxCounters
+  /// How long it took to compare the output with what went into it, in seconds.
+  package var verification: Double
 
   package init(
     plan: RemuxPlan, ledger: [StreamLedger], completeBy: CompletionProof, duration: Double,
-    bytes: Int64, counters: RemuxCounters
+    bytes: Int64, counters: RemuxCounters, verification: Double = 0
   ) {
     self.plan = plan
     self.ledger = ledger
@@ -109,5 +111,6 @@ package struct RemuxOutcome: Sendable, Hashable, Codable {
     self.duration = duration
     self.bytes = bytes
     self.counters = counters
+    self.verification = verification
   }
 }

@@ -43,8 +43,9 @@ struct SelectedStreams: Hashable {
     }
     if streams.contains(where: isFilm), !streams.contains(where: { isFilm($0) && contains($0) }) {
       throw FetchError(
-        .cannotPassthrough, "the selection leaves neither video nor audio",
-        reason: Self.inventory(streams), recovery: Self.advice)
+        .cannotPassthrough,
+        "the selection leaves neither video nor audio of \(Self.inventory(streams))",
+        recovery: Self.advice)
     }
   }
 
@@ -67,8 +68,8 @@ struct SelectedStreams: Hashable {
     _ specifier: StreamSelection.Specifier, _ streams: [StreamDescription]
   ) -> FetchError {
     FetchError(
-      .cannotPassthrough, "the source has no stream \(specifier.text)",
-      reason: inventory(streams), recovery: advice)
+      .cannotPassthrough,
+      "the source has no stream \(specifier.text), only \(inventory(streams))", recovery: advice)
   }
 
   private static func missing(
@@ -79,12 +80,11 @@ struct SelectedStreams: Hashable {
       let code = LanguageCode(candidate.language ?? "").code
       if !known.contains(code) { known.append(code) }
     }
+    let wanted = languages.map(\.code).joined(separator: ", ")
+    let there = known.isEmpty ? "no" : "only \(known.prefix(mostNames).joined(separator: ", "))"
     return FetchError(
       .cannotPassthrough,
-      "the source has no \(kind.rawValue) in \(languages.map(\.code).joined(separator: ", "))",
-      reason: known.isEmpty
-        ? "it has no \(kind.rawValue) at all"
-        : "its \(kind.rawValue) is in \(known.prefix(mostNames).joined(separator: ", "))",
+      "no \(kind.rawValue) in \(wanted): the source has \(there) \(kind.rawValue)",
       recovery: advice)
   }
 
@@ -94,7 +94,7 @@ struct SelectedStreams: Hashable {
   private static func inventory(_ streams: [StreamDescription]) -> String {
     let names = streams.prefix(mostNames).map { "\($0.index) \($0.kind.rawValue)" }
     let more = streams.count > names.count ? ", …" : ""
-    return "its streams are \(names.joined(separator: ", "))\(more)"
+    return names.joined(separator: ", ") + more
   }
 }
 

@@ -15,6 +15,11 @@ struct TimestampRepair: Hashable {
   /// How far a sound packet may be from where the last one ended and still be taken for adjoining:
   /// one tick of a source that counts in milliseconds; 0 for none.
   let slack: Int64
+  /// How many pictures are decoded ahead of their time.
+  ///
+  /// So many at the beginning may come without a decoding time: a container that stores presentation
+  /// times only (Matroska) can't say one.
+  let reordering: Int64
   private(set) var lastDTS: Int64?
   private var lastDuration: Int64 = 0
   /// How many presentation times had to be changed.
@@ -22,7 +27,10 @@ struct TimestampRepair: Hashable {
   /// How many packets had no timestamp at all.
   private(set) var inventedTimestamps = 0
 
-  init(slack: Int64 = 0) { self.slack = slack }
+  init(slack: Int64 = 0, reordering: Int64 = 0) {
+    self.slack = slack
+    self.reordering = reordering
+  }
 
   /// The stamps to write for the next packet.
   ///
@@ -36,7 +44,10 @@ struct TimestampRepair: Hashable {
     case (let pts?, let dts?):
       stamps = Stamps(pts: pts, dts: dts)
     case (let pts?, nil):
-      stamps = Stamps(pts: pts, dts: min(pts, expected ?? pts))
+      // The first ones go before the first that is known, or there is no room for them.
+      let (lead, overflow) = max(duration, 1).multipliedReportingOverflow(by: -reordering)
+      let first = overflow ? pts : Self.sum(pts, lead)
+      stamps = Stamps(pts: pts, dts: min(pts, expected ?? first))
     case (nil, let dts?):
       stamps = Stamps(pts: dts, dts: dts)
       inventedTimestamps += 1

@@ -85,6 +85,42 @@ import VidFetchKit
     #expect(request.existingTarget == .skip)
   }
 
+  @Test func passesEachExportOption() throws {
+    let words = [
+      "--audio", "en,ger", "--subtitles", "fr", "--metadata", "title=A=B", "--metadata", "date=",
+      "--strip-metadata", "--strict-lossless", "--verify", "hash", "u",
+    ]
+    let export = try #require(try settings(words).requests.first).export
+    #expect(export.selection.audio == .only([LanguageCode("eng"), LanguageCode("deu")]))
+    #expect(export.selection.subtitles == .only([LanguageCode("fra")]))
+    #expect(
+      export.metadata.changes == [
+        .init(key: "title", value: "A=B"), .init(key: "date", value: ""),
+      ])
+    #expect(export.metadata.strips && export.isStrict && export.verification == .hash)
+    let streams = try settings(["--streams", "v,a:1,7", "u"]).requests[0].export.selection.streams
+    #expect(streams == [.kind(.video), .kind(.audio, ordinal: 1), .index(7)])
+    #expect(try settings(["--no-audio", "u"]).requests[0].export.selection.audio == .none)
+    let subtitles = { (word: String) throws in
+      try self.settings(["--subtitles", word, "u"]).requests[0].export.selection.subtitles
+    }
+    #expect(try subtitles("all") == .all && subtitles("none") == .none)
+  }
+
+  @Test(arguments: [
+    (["--audio", "en", "--no-audio"], "--audio and --no-audio contradict each other"),
+    (["--streams", "0", "--no-audio"], "--streams and --no-audio contradict each other"),
+    (["--subtitles", "en", "--streams", "0"], "--streams and --subtitles contradict each other"),
+    (["--streams", "0,x"], "--streams needs numbers"), (["--streams", ""], "--streams needs"),
+    (["--audio", "english"], "--audio needs a language"), (["--audio", "en,"], "--audio needs"),
+    (["--metadata", "title"], "--metadata needs KEY=VALUE"), (["--metadata", "=x"], "KEY=VALUE"),
+    (["--metadata", "a b=x"], "printable ASCII"),
+    (["--verify", "slow"], "--verify knows fast, hash"),
+  ])
+  func refusesAContradictorySelectionBeforeAnythingIsStarted(words: [String], text: String) {
+    #expect(complaint(words + ["u"])?.contains(text) == true)
+  }
+
   @Test func defaultsAreTheEngines() throws {
     let request = try #require(try settings(["u"]).requests.first)
     #expect(request.transfer == TransferSettings())

@@ -57,6 +57,19 @@ struct TimestampTests {
     #expect(repair.inventedTimestamps == 2)
   }
 
+  @Test func makesRoomBeforeTheFirstKnownDecodingTime() {
+    // Matroska with two B-frames: the first two pictures have no decoding time.
+    var repair = TimestampRepair(reordering: 2)
+    let out = run(&repair, [(0, nil), (30, nil), (10, 0), (20, 10), (60, 20)])
+    #expect(out.map(\.dts) == [-20, -10, 0, 10, 20])
+    #expect(out.map(\.pts) == [0, 30, 10, 20, 60])
+    #expect(repair.movedPresentations + repair.inventedTimestamps == 0)
+    var unknown = TimestampRepair(reordering: 2)
+    #expect(
+      run(&unknown, [(0, nil), (30, nil), (10, 0), (20, 10)], duration: 0).map(\.dts)
+        == [-2, -1, 0, 10])
+  }
+
   @Test func survivesExtremeStamps() {
     var repair = TimestampRepair()
     let far = Int64.max / 4

@@ -78,7 +78,8 @@ package struct JobResult: Sendable {
   /// What passed through each kept stream; empty but after success.
   package var ledger: [StreamLedger] = []
   package var warnings: [FetchWarning] = []
-  /// Seconds per stage; keys are the raw values of `ProgressSnapshot.Stage`, and `total`.
+  /// Seconds per stage; keys are the raw values of `ProgressSnapshot.Stage`, `total`, and after success
+  /// `verifying`, which is a part of the export.
   package var timings: [String: Double] = [:]
   /// Requests that were made for the body, the first included; 0 for a local source.
   package var attempts = 0

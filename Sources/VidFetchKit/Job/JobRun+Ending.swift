@@ -86,6 +86,7 @@ extension JobRun {
     }
     result.attempts = fetch?.attempts ?? 0
     result.timings = clock.seconds()
+    if case .succeeded = outcome { result.timings["verifying"] = self.outcome?.verification }
     emit(.result(result))
   }
 

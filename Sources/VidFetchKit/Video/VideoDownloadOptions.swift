@@ -38,7 +38,9 @@ public struct VideoDownloadOptions: Sendable {
   public var subtitles = Tracks.all
   /// Leaves out the source's tags (titles, names, dates, places, devices) and timed metadata.
   public var stripsMetadata = false
-  /// Tags to set, such as `title`; an empty value takes one away. Comes after `stripsMetadata`.
+  /// Tags to set, such as `title`; an empty value takes one away.
+  ///
+  /// They are set after `stripsMetadata` has had its turn.
   public var metadata: [String: String] = [:]
   /// Fails where a stream would be left out unasked, or a property lost.
   public var isStrictlyLossless = false
