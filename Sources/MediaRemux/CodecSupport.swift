@@ -19,7 +19,7 @@ enum CodecSupport: Hashable {
   }
 
   private static let mp4: Set<String> = [
-    "h264", "hevc", "mpeg4", "mpeg1video", "mpeg2video", "vp9", "av1", "vc1", "h263",
+    "h264", "hevc", "mpeg4", "mpeg1video", "mpeg2video", "vp9", "av1", "vc1",
     "aac", "mp3", "mp2", "mp1", "ac3", "eac3", "dts", "alac", "flac", "opus", "truehd",
     "mov_text", "dvd_subtitle",
   ]
