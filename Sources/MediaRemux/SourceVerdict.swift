@@ -24,6 +24,8 @@ extension PacketPipeline {
         recovery: "fetch the file again, or from another source")
     }
     try refuseUnknownParameters()
+    try refuseUndecodable(media)
+    try refuseUnknownFraming(media)
     if let jumps, jumps.jumps > 0 {
       warnings.append(
         FetchWarning(
@@ -93,6 +95,35 @@ extension PacketPipeline {
         "stream \(index) has \(strayPackets[index]) packets, but its parameters (size, rate) are"
           + " not to be found",
         recovery: "keep the source")
+    }
+  }
+
+  /// VP9 and AV1 state their pixel format in a box of the output; where no picture decodes it is
+  /// unknown, and libavformat writes an empty box, which it refuses to read.
+  private func refuseUndecodable(_ media: [Track]) throws(FetchError) {
+    for track in media where ["vp9", "av1"].contains(track.entry.description.codec) {
+      guard track.parameters.pointee.format < 0, track.line.packets > 0 else { continue }
+      throw FetchError(
+        .damaged,
+        "no picture of stream \(track.source) (\(track.entry.description.codec)) can be decoded",
+        recovery: "fetch the file again, or from another source")
+    }
+  }
+
+  /// H.264 stands in packets either behind lengths, and then its configuration begins with 1
+  /// (ISO/IEC 14496-15, 5.3.3.1), or behind start codes. movenc takes whatever else it meets for the
+  /// second, and writes empty samples where it finds no start code.
+  private func refuseUnknownFraming(_ media: [Track]) throws(FetchError) {
+    for track in media where track.entry.description.codec == "h264" {
+      let parameters = track.parameters.pointee
+      guard let bytes = parameters.extradata, parameters.extradata_size >= 4, bytes[0] != 1 else {
+        continue
+      }
+      let isStartCode = bytes[0] == 0 && bytes[1] == 0 && (bytes[2] == 1 || bytes[3] == 1)
+      guard !isStartCode else { continue }
+      throw FetchError(
+        .damaged, "the decoder configuration of stream \(track.source) (h264) is damaged",
+        recovery: "fetch the file again, or from another source")
     }
   }
 
