@@ -23,6 +23,8 @@ private let decoderWhitelist = [
   "vp8", "vp9", "libdav1d", "av1", "mpeg1video", "mpeg2video", "mpeg4", "h263", "flv", "mjpeg",
   "png", "dvvideo", "prores", "alac", "flac", "dca", "mlp", "truehd", "theora", "msmpeg4v2",
   "msmpeg4", "wmv1", "wmv2", "wmv3", "vc1", "wmav1", "wmav2", "amrnb", "amrwb",
+  // Says which pixel format a tag of Matroska or AVI stands for.
+  "rawvideo",
 ].joined(separator: ",")
 
 /// An opened source.
