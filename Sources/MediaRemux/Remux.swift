@@ -69,6 +69,10 @@ struct Remux {
     defer { demuxer.close() }
     try demuxer.probe(log: log)
     let source = SourceDescription(demuxer)
+    if !source.streams.contains(where: { $0.kind.isMedia && !$0.isAttachedPicture }) {
+      // A source that was cut in its header shows no streams either, and that is what to say.
+      _ = try prove(reader, kind)
+    }
     let settings = request.settings
     let plan = try StreamPlan(source, to: request.format, selection: settings.selection)
     if settings.isStrict, let refusal = plan.refusalOfLoss { throw refusal }
