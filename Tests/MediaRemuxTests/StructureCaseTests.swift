@@ -172,6 +172,17 @@ import Testing
     #expect(try Self.examine(Self.fragmented(fragments: 0, declared: nil), .mp4).isDamaged)
   }
 
+  @Test func zerosThatMayBeginABoxAreACut() throws {
+    let open = Self.fragmented(fragments: 2, declared: nil)
+    for count in 1...7 {
+      let zeros = [UInt8](repeating: 0, count: count)
+      #expect(try Self.examine(open + zeros, .mp4).isDamaged)
+      let whole = Self.fragmented(fragments: 5, declared: 5000)
+      #expect(try Self.examine(whole + zeros, .mp4) == .proven)
+    }
+    #expect(try Self.examine(open + [UInt8](repeating: 0, count: 64), .mp4) == .noEndOfItsOwn)
+  }
+
   @Test func samplesPastTheirBoxAndFileAreDamage() throws {
     var bytes = Self.fragmented(fragments: 1, declared: nil)
     let run = try #require(bytes.firstRange(of: Array("trun".utf8))).upperBound
@@ -241,7 +252,10 @@ import Testing
       let bytes = try Self.fixture(name)
       #expect(try Self.examine(bytes + [0, 0, 1, 0xB9], .mpegPS) == .proven)
       #expect(try Self.examine(bytes + [0, 0, 1, 0xB9, 0, 0, 0], .mpegPS) == .proven)
-      #expect(try Self.examine(bytes + [0, 0, 1], .mpegPS).isDamaged)
+      #expect(try Self.examine(bytes + [0, 0, 1, 0xB9, 0], .mpegPS) == .proven)
+      for cut: [UInt8] in [[0], [0, 0], [0, 0, 1]] {
+        #expect(try Self.examine(bytes + cut, .mpegPS).isDamaged)
+      }
     }
   }
 

@@ -214,6 +214,10 @@ struct MovieStructure {
     if randomAccess || lastMessage || isIndexed || fragments.coverage == .whole {
       return .proven
     }
+    if let tail, size - tail < 8 {
+      // The first bytes of a size are zeros, and look like padding.
+      return .cut("the box at byte \(tail)", needs: 8, has: size - tail)
+    }
     return .noEndOfItsOwn
   }
 

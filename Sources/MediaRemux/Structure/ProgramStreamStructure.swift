@@ -43,6 +43,7 @@ enum ProgramStreamStructure {
         isEnded = false
         position += length
       case .cut(let length):
+        if isEnded, !bytes[position...].contains(where: { $0 != 0 }) { return .proven }
         return .cut(
           "the last packet", needs: Int64(length), has: Int64(bytes.count - position))
       case .none:
@@ -65,8 +66,8 @@ enum ProgramStreamStructure {
     let left = bytes.count - position
     let head = Array(bytes[position..<position + min(left, 14)])
     guard zip(head, [0, 0, 1]).allSatisfy({ $0 == $1 }) else { return .none }
-    // Up to three bytes of a start code; zeros alone are padding.
-    guard left >= 4 else { return head.contains(1) ? .cut(length: 4) : .none }
+    // Up to three bytes of a start code: padding ends where a sector does, not behind a zero or two.
+    guard left >= 4 else { return .cut(length: 4) }
     let id = head[3]
     if id == 0xB9 { return .endCode }
     if id == 0xBA {
