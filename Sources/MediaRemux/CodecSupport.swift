@@ -29,7 +29,7 @@ enum CodecSupport: Hashable {
     "dnxhd", "png", "svq1", "svq3", "cinepak", "qtrle", "rpza", "smc", "8bps", "hap", "cfhd",
     "rawvideo", "v210", "r210", "jpeg2000", "tiff", "gif", "aic",
     "aac", "mp3", "mp2", "ac3", "eac3", "alac", "amr_nb", "amr_wb", "qdm2", "qdmc", "mace3",
-    "mace6", "adpcm_ima_qt", "adpcm_ms", "adpcm_ima_wav", "gsm", "ilbc", "qcelp",
+    "mace6", "adpcm_ima_qt", "gsm", "ilbc", "qcelp",
     "mov_text", "eia_608",
   ]
 

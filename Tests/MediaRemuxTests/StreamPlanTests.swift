@@ -44,7 +44,7 @@ struct StreamPlanTests {
     #expect(try Self.plan([Self.video(codec)]).kept.count == 1)
   }
 
-  @Test(arguments: ["vp8", "prores", "dvvideo", "theora", "wmv2", "none", "rawvideo"])
+  @Test(arguments: ["vp8", "prores", "dvvideo", "theora", "wmv2", "none", "rawvideo", "h263"])
   func mp4RefusesVideo(codec: String) {
     #expect(Self.refusal([Self.video(codec)], .mp4)?.code == .cannotPassthrough)
   }
@@ -64,7 +64,7 @@ struct StreamPlanTests {
     #expect(Self.refusal([Self.video(codec)], .mov)?.code == .cannotPassthrough)
   }
 
-  @Test(arguments: ["opus", "flac", "vorbis", "wmav2", "none"])
+  @Test(arguments: ["opus", "flac", "vorbis", "wmav2", "none", "adpcm_ms"])
   func movRefusesAudio(codec: String) {
     #expect(Self.refusal([Self.audio(codec)], .mov)?.code == .cannotPassthrough)
   }
