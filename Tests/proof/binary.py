@@ -126,6 +126,6 @@ class Binary:
 
 
 def bound():
-    """Limits this process and those that it starts: no file grows without end, nothing is dumped."""
+    """Limits this process and those that it starts: no endless file, no core dump."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -10,9 +10,9 @@ byte are not counted.
 def boxes(data, start, end):
     """(name, payload's start, end) of the boxes in a range; stops where they make no sense."""
     while start + 8 <= end:
-        size, name, head = int.from_bytes(data[start:start + 4], "big"), data[start + 4:start + 8], 8
+        size, name, head = word(data, start), data[start + 4:start + 8], 8
         if size == 1:
-            size, head = int.from_bytes(data[start + 8:start + 16], "big"), 16
+            size, head = word(data, start + 8, 8), 16
         elif size == 0:
             size = end - start
         if size < head or start + size > end:
@@ -35,7 +35,7 @@ def word(data, at, width=4):
 
 
 def movie(data):
-    """Samples of each sound and picture track: `stsz` and every `trun` (ISO/IEC 14496-12, 8.7, 8.8)."""
+    """Samples of each sound and picture track: ISO/IEC 14496-12, 8.7 (stsz) and 8.8 (trun)."""
     moov = inside(data, (0, len(data)), b"moov")
     if moov is None:
         return None

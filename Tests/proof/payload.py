@@ -2,7 +2,7 @@
 
 
 def units(data, length_size):
-    """The NAL units of a packet: behind start codes where `length_size` is 0, else behind lengths."""
+    """The NAL units of a packet: behind start codes, or behind lengths of `length_size` bytes."""
     found = []
     if length_size:
         position = 0

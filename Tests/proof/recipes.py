@@ -60,6 +60,7 @@ AUDIO = {
     "gsm_ms": ("-c:a libgsm_ms -ac 1", 8000),
     "adpcm_ima_qt": ("-c:a adpcm_ima_qt -ac 1", 44100),
     "speex": ("-c:a libspeex", 16000),
+    "nellymoser": ("-c:a nellymoser -ac 1", 44100),
 }
 SUBTITLES = {
     "mov_text": "-c:s mov_text", "subrip": "-c:s subrip", "ass": "-c:s ass",
@@ -121,11 +122,12 @@ def make(codec, container, folder, seconds=1):
 
 
 def _bitmap(codec, path, folder):
-    """A film with pictures for subtitles: ffmpeg makes them only from others, so these come first."""
+    """A film with pictures for subtitles, which ffmpeg makes from other pictures only."""
     pictures = os.path.join(folder, "pictures.sup")
     with open(pictures, "wb") as file:
         file.write(presentation_graphics())
-    ffmpeg("-f lavfi -i " + PICTURE % "160x120", ["-i", pictures], "-map 0:v -map 1:s -t 1", FILM,
+    ffmpeg("-f lavfi -i " + PICTURE % "160x120", "-fix_sub_duration", ["-i", pictures],
+           "-map 0:v -map 1:s -t 1", FILM,
            SUBTITLES[codec], EXACT, [path])
 
 

@@ -2,11 +2,11 @@
 """Proves the passthrough with the real binary, on real media.
 
     Tests/proof/run.py fidelity|cuts|mutations|table ... [--vidfetch BIN] [--jobs N] [--only REGEX]
-                       [--media DIR ...] [--count N] [--seed S] [--keep DIR] [-v]
+                       [--media DIR ...] [--places N] [--count N] [--seed S] [--keep DIR] [-v]
 
 fidelity   files of --media (default: the project's fixtures): pictures, sound, packets and times of
            each output equal the source's
-cuts       media cut at many places, served in four ways: never exit 0 unless the end is proved
+cuts       media cut at --places places, served in four ways: never exit 0 unless the end is proved
 mutations  --count damaged files, made from --seed: no crash, no hang, no lie
 table      the table of codecs in docs/formats.md, row by row
 
@@ -18,6 +18,7 @@ import concurrent.futures
 import os
 import re
 import shutil
+import signal
 import sys
 import time
 import traceback
@@ -53,7 +54,8 @@ def prove(proof, program, top, options):
     passed = failed = 0
     wanted = [(name, item) for name, item in PROOFS[proof].items(program, options)
               if not options.only or re.search(options.only, name)]
-    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+    pool = concurrent.futures.ProcessPoolExecutor(options.jobs)
+    try:
         futures = [pool.submit(one, proof, program, name, item, top, options)
                    for name, item in wanted]
         for (name, _), future in zip(wanted, futures):
@@ -64,6 +66,8 @@ def prove(proof, program, top, options):
                 for text in wrong + (notes if options.verbose else []):
                     print("      " + text.replace("\n", "\n      "))
                 sys.stdout.flush()
+    finally:
+        pool.shutdown(cancel_futures=True)
     print("%s  %s: %d of %d (%.0f s)" % ("FAIL" if failed or not passed else "ok  ", proof, passed,
                                          passed + failed, time.monotonic() - start))
     return passed, failed
@@ -76,6 +80,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="")
     parser.add_argument("--media", nargs="+", default=[os.path.join(ROOT, "Tests/Fixtures/media")])
+    parser.add_argument("--places", type=int, default=cuts.PLACES)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", default="")
@@ -89,6 +94,8 @@ def main():
         options.keep = os.path.abspath(options.keep)
         os.makedirs(options.keep, exist_ok=True)
     binary.bound()
+    # Ended from outside, it clears up as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     top = options.scratch = binary.scratch()
     passed = failed = 0
     try:

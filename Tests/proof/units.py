@@ -81,7 +81,8 @@ def fragments(data):
     """ISO/IEC 14496-12, 8.8: whole fragments; the random access box behind the last ends them."""
     whole, position, last = set(), 0, b""
     while position + 8 <= len(data):
-        size, name = int.from_bytes(data[position:position + 4], "big"), data[position + 4:position + 8]
+        size = int.from_bytes(data[position:position + 4], "big")
+        name = data[position + 4:position + 8]
         position += size
         if name == b"mdat" and last == b"moof":
             whole.add(position)
@@ -114,7 +115,8 @@ def adts(data):
     """ISO/IEC 14496-3, 1.A.3.2: frames, whose 13 bits say how long they are."""
     whole, position = set(), 0
     while position + 7 <= len(data):
-        position += (data[position + 3] & 3) << 11 | data[position + 4] << 3 | data[position + 5] >> 5
+        length = data[position + 3] << 16 | data[position + 4] << 8 | data[position + 5]
+        position += length >> 5 & 0x1FFF
         whole.add(position)
     return whole
 
