@@ -240,26 +240,42 @@ def tests(tally):
     step(tally, "example package uses the library", ["scripts/example-test"])
 
 
-def cases(tally, folder):
-    """The collection of reported failures, counted by its own last line."""
+def counted(tally, name, command):
+    """A tool that counts its own checks in its last line, as this one does."""
     start = time.monotonic()
-    status, output = run("cases", [sys.executable, "Tests/cases/run_cases.py", folder,
-                                   "--vidfetch", RELEASE])
+    status, output = run(name, command)
     lines = output.splitlines()
+    shown = False
     for line in lines:
-        if line.startswith(("FAIL", "skip", "left out")):
+        # What is wrong stands indented below the line that fails.
+        shown = line.startswith(("FAIL", "skip", "left out")) or (shown and line.startswith(" "))
+        if shown:
             print(line)
-    counted = re.fullmatch(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?",
-                           lines[-1] if lines else "")
-    if not counted:
-        tally.add("cases", lines[-25:] + ["exit status: %s" % status], start)
+    found = re.fullmatch(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?",
+                         lines[-1] if lines else "")
+    if not found:
+        tally.add(name, lines[-25:] + ["exit status: %s" % status], start)
         return
-    passed, failed, skipped = (int(group or 0) for group in counted.groups())
+    passed, failed, skipped = (int(group or 0) for group in found.groups())
     tally.passed += passed
     tally.failed += failed
     tally.skipped += skipped
-    print("%s  cases: %s (%.0f s)" % ("FAIL" if failed else "ok  ", lines[-1],
-                                      time.monotonic() - start))
+    print("%s  %s: %s (%.0f s)" % ("FAIL" if failed else "ok  ", name, lines[-1],
+                                   time.monotonic() - start))
+    sys.stdout.flush()
+
+
+def cases(tally, folder):
+    """The collection of reported failures."""
+    counted(tally, "cases", [sys.executable, "Tests/cases/run_cases.py", folder,
+                             "--vidfetch", RELEASE])
+
+
+def proofs(tally):
+    """The proofs of the passthrough, by the real binary on real media."""
+    for name in ("fidelity", "table", "mutations", "cuts"):
+        counted(tally, "proof of " + name, [sys.executable, "Tests/proof/run.py", name,
+                                            "--vidfetch", RELEASE])
 
 
 def sanitized(tally, kind):
@@ -297,6 +313,8 @@ def main():
             if not args.only:
                 checks_of_the_binary(tally)
             tests(tally)
+            if not args.only:
+                proofs(tally)
             if args.cases and not args.only:
                 cases(tally, args.cases)
     if args.only != "lint" and tally.tests == 0:
