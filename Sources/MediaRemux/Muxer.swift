@@ -9,6 +9,10 @@ final class Muxer {
   private var context: UnsafeMutablePointer<AVFormatContext>?
   private let io: SinkIO
   private static let movieTimescale: Int64 = 90_000
+  /// Codecs whose QuickTime tag says the pixel format, the size or the frame rate as well.
+  private static let tagDependsOnPictures: Set<UInt32> = [
+    AV_CODEC_ID_RAWVIDEO.rawValue, AV_CODEC_ID_DVVIDEO.rawValue, AV_CODEC_ID_MPEG2VIDEO.rawValue,
+  ]
 
   init(_ io: SinkIO, format: ContainerFormat) throws(FetchError) {
     self.io = io
@@ -57,6 +61,10 @@ final class Muxer {
       stream.pointee.codecpar.pointee.codec_tag = fourCharacterCode(sampleEntry)
     } else if !keepsTag(source.pointee.codecpar.pointee.codec_tag, codec) {
       stream.pointee.codecpar.pointee.codec_tag = 0
+      if format == .mov, Self.tagDependsOnPictures.contains(codec.rawValue) {
+        // With a laxer compliance movenc takes the first tag that it knows for the codec.
+        context.pointee.strict_std_compliance = FF_COMPLIANCE_NORMAL
+      }
     }
     stream.pointee.time_base = timeBase(for: source, format: format)
     stream.pointee.avg_frame_rate = source.pointee.avg_frame_rate
