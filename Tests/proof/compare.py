@@ -1,4 +1,5 @@
 """Whether an output presents exactly what its source does: packets, times, pictures, sound."""
+import os
 import statistics
 
 import payload
@@ -6,6 +7,7 @@ import reading
 
 # Cut into packets anew by every reader.
 UNCUT = ("pcm_",)
+LAYERS = ("mp1", "mp2", "mp3")
 # One object type stands for all layers of MPEG-1 audio in mp4 (ISO/IEC 14496-1, table 5), and
 # ffmpeg calls it mp3.
 ALIASES = {("mp2", "mp3"), ("mp1", "mp3")}
@@ -27,16 +29,19 @@ class Source:
         """Frame hashes of pictures, samples of sound, as the decoder of a codec makes them."""
         if stream.index not in self.decoded:
             take = reading.pictures if stream.kind == "video" else reading.sound
-            options = list(self.options) + (["-c:a", codec] if codec != stream.codec else [])
+            options = list(self.options)
+            if codec in LAYERS:
+                options += ["-c:a", codec]
             self.decoded[stream.index] = take(self.path, stream, options)
         return self.decoded[stream.index]
 
 
-def differences(source, run, without=(), notes=None):
+def differences(source, run, without=(), notes=None, is_damaged=False):
     """What differs between a source and the output of a run that ended well.
 
     `without` names what is not to be compared: "payload", "times", "decoded". `notes` takes what
-    could not be judged.
+    could not be judged. Of a damaged source nothing may be decodable, and it may trim any number
+    of packets at its end.
     """
     try:
         output = Source(run.target)
@@ -70,16 +75,32 @@ def differences(source, run, without=(), notes=None):
         wrong += times(pairs)
     if "decoded" not in without:
         for before, after in pairs:
-            texts = decoded(source, before, output, after)
-            if texts and not (is_steady(source, before, before.codec)
-                              and is_steady(output, after, before.codec)):
-                # A damaged picture is filled with what the decoder's memory held: the same file
-                # decodes to something else each time, and equal packets have to do.
+            texts = decoded(source, before, output, after, is_damaged)
+            if texts and decodes_by_chance(source, before, output, after, run.folder):
                 if notes is not None:
-                    notes.append("not judged, decodes to something else each time: " + texts[0])
+                    notes.append("not judged, the decoder reads what is not there: " + texts[0])
                 texts = []
             wrong += texts
     return wrong
+
+
+def decodes_by_chance(source, before, output, after, folder):
+    """Whether the decoder of a damaged stream takes in what is not in the packets.
+
+    It may fill a picture with what its memory held, so that the same file decodes to something
+    else each time; or read on behind the end of a packet, so that it matters which demuxer gave it.
+    Equal packets have to do then.
+    """
+    if not (is_steady(source, before, before.codec) and is_steady(output, after, before.codec)):
+        return True
+    third = os.path.join(folder, "packets.nut")
+    reading.rewrap(source.path, before, third)
+    try:
+        streams = Source(third)
+        return streams.decode(streams.streams[0], before.codec) == output.decode(
+            after, before.codec)
+    except (reading.Unreadable, IndexError):
+        return False
 
 
 def is_steady(source, stream, codec):
@@ -136,25 +157,26 @@ def times(pairs):
         index, count, first[0], first[1] - common) for index, (first, count) in wrong.items()]
 
 
-def decoded(source, before, output, after):
+def decoded(source, before, output, after, is_damaged):
     """Differences of decoded pictures or sound."""
     name = "stream %d (%s): " % (before.index, before.codec)
     ours, theirs = source.decode(before, before.codec), output.decode(after, before.codec)
     if before.kind == "video":
         if ours == theirs:
-            return [] if ours else [name + "nothing was decoded"]
+            return [] if ours or is_damaged else [name + "nothing was decoded"]
         if len(ours) != len(theirs):
             return [name + "%d pictures became %d" % (len(ours), len(theirs))]
         at = next(i for i, (one, other) in enumerate(zip(ours, theirs)) if one != other)
         return [name + "picture %d of %d differs" % (at, len(ours))]
     if ours == theirs:
-        return [] if ours else [name + "nothing was decoded"]
+        return [] if ours or is_damaged else [name + "nothing was decoded"]
     # What the last packet is padded with may be heard: readers of mp4 don't cut there.
     frame = 4 * int(before.entry.get("channels") or 1)
-    longest = max((p.duration or 0) * int(before.entry.get("sample_rate") or 1)
-                  for p in before.packets) if before.packets else 0
+    lengths = [(p.duration or 0) * int(before.entry.get("sample_rate") or 1)
+               for p in before.packets] or [0]
+    padding = sum(lengths) if is_damaged else max(lengths)
     more = (len(theirs) - len(ours)) // frame
-    if theirs.startswith(ours) and ours and 0 < more <= max(longest, 1):
+    if theirs.startswith(ours) and ours and 0 < more <= max(padding, 1):
         return []
     at = next((i for i in range(0, min(len(ours), len(theirs)), 4)
                if ours[i:i + 4] != theirs[i:i + 4]), min(len(ours), len(theirs)))

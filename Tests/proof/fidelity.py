@@ -8,8 +8,8 @@ Every file that ends with exit 0 is compared packet by packet, time by time, fra
 - times of packets that have none in the source (AVI), and of uncompressed sound but for the first
   packet: every reader cuts it into other packets;
 - decoded media, where ffmpeg has no decoder (xHE-AAC): only the packets are compared;
-- decoded media, where the same file decodes to something else each time: a damaged picture is
-  filled with what the decoder's memory held;
+- decoded media, where the same packets decode to something else each time, or from another
+  container: a damaged picture is filled with what the decoder's memory held;
 - the end of the last packet of sound: what it is padded with may be heard.
 """
 import os

@@ -182,4 +182,4 @@ def different(run, path, notes):
         return ["ffmpeg reads nothing of the source"]
     # Times that a source lacks, or that fall, are set by a rule, and a warning says so.
     repaired = any(w["warning"] == "timestamps_repaired" for w in run.result["warnings"])
-    return compare.differences(source, run, {"times"} if repaired else (), notes)
+    return compare.differences(source, run, {"times"} if repaired else (), notes, True)

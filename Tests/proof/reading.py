@@ -86,6 +86,14 @@ def sound(path, stream, options=()):
     return done.stdout
 
 
+def rewrap(path, stream, target):
+    """Copies the packets of a stream into a file of another container."""
+    subprocess.run(
+        ["ffmpeg", "-nostdin", "-v", "error", "-y", "-i", path, "-map", "0:%d" % stream.index,
+         "-c", "copy", "-copyinkf", "-f", "nut", target], capture_output=True,
+        stdin=subprocess.DEVNULL, timeout=LIMIT)
+
+
 def copied(path):
     """The hash and length of every packet of a file that can be copied but not probed."""
     done = subprocess.run(
