@@ -246,7 +246,8 @@ struct PacketPipeline {
     if isCorrupt { track.corruptPackets += 1 }
     track.endsCorrupt = isCorrupt
     var duration = try MediaTime.rescale(packet.duration, track.from, track.to)
-    if track.isCoarse {
+    // What libavformat flushes at the end of a short transport stream has no duration.
+    if track.isCoarse || (duration <= 0 && track.entry.description.kind == .audio) {
       let samples = av_get_audio_frame_duration2(track.parameters, size)
       if samples > 0 {
         let rate = AVRational(num: 1, den: max(track.parameters.pointee.sample_rate, 1))
