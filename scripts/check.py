@@ -273,9 +273,10 @@ def cases(tally, folder):
 
 def proofs(tally):
     """The proofs of the passthrough, by the real binary on real media."""
-    for name in ("fidelity", "table", "mutations", "cuts"):
+    for name, *more in (("fidelity",), ("table",), ("mutations", "--count", "200"),
+                        ("cuts", "--places", "40")):
         counted(tally, "proof of " + name, [sys.executable, "Tests/proof/run.py", name,
-                                            "--vidfetch", RELEASE])
+                                            "--vidfetch", RELEASE, *more])
 
 
 def sanitized(tally, kind):

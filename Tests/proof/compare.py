@@ -88,19 +88,23 @@ def decodes_by_chance(source, before, output, after, folder):
     """Whether the decoder of a damaged stream takes in what is not in the packets.
 
     It may fill a picture with what its memory held, so that the same file decodes to something
-    else each time; or read on behind the end of a packet, so that it matters which demuxer gave it.
-    Equal packets have to do then.
+    else each time; or read on behind the end of a packet or NAL unit, so that it matters what the
+    container has there: then ffmpeg's own copy into another one decodes as the output does. Equal
+    packets have to do.
     """
     if not (is_steady(source, before, before.codec) and is_steady(output, after, before.codec)):
         return True
-    third = os.path.join(folder, "packets.nut")
-    reading.rewrap(source.path, before, third)
-    try:
-        streams = Source(third)
-        return streams.decode(streams.streams[0], before.codec) == output.decode(
-            after, before.codec)
-    except (reading.Unreadable, IndexError):
-        return False
+    wanted = output.decode(after, before.codec)
+    for muxer in ("nut", "matroska"):
+        third = os.path.join(folder, "packets." + muxer)
+        reading.rewrap(source.path, before, third, muxer)
+        try:
+            copy = Source(third)
+        except reading.Unreadable:
+            continue
+        if copy.decode(copy.streams[0], before.codec) == wanted:
+            return True
+    return False
 
 
 def is_steady(source, stream, codec):

@@ -86,11 +86,11 @@ def sound(path, stream, options=()):
     return done.stdout
 
 
-def rewrap(path, stream, target):
+def rewrap(path, stream, target, muxer):
     """Copies the packets of a stream into a file of another container."""
     subprocess.run(
         ["ffmpeg", "-nostdin", "-v", "error", "-y", "-i", path, "-map", "0:%d" % stream.index,
-         "-c", "copy", "-copyinkf", "-f", "nut", target], capture_output=True,
+         "-c", "copy", "-copyinkf", "-f", muxer, target], capture_output=True,
         stdin=subprocess.DEVNULL, timeout=LIMIT)
 
 
