@@ -105,6 +105,24 @@ final class Muxer {
   /// What of a stream's metadata says how it is to be played.
   private static let technicalStreamKeys = ["language", "timecode", "reel_name"]
 
+  /// Adds a stream for samples that nobody is to understand.
+  ///
+  /// libavformat 59 writes data under one name only; the finished index gets the source's own.
+  ///
+  /// - Returns: the output's index.
+  func add(opaque source: UnsafeMutablePointer<AVStream>) throws(FetchError) -> Int {
+    guard let context, let stream = avformat_new_stream(context, nil) else {
+      throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil)
+    }
+    stream.pointee.codecpar.pointee.codec_type = AVMEDIA_TYPE_DATA
+    stream.pointee.codecpar.pointee.codec_id = AV_CODEC_ID_BIN_DATA
+    stream.pointee.codecpar.pointee.codec_tag = fourCharacterCode("gpmd")
+    stream.pointee.time_base = source.pointee.time_base
+    av_dict_set(
+      &stream.pointee.metadata, "language", Metadata(source.pointee.metadata)["language"], 0)
+    return Int(stream.pointee.index)
+  }
+
   /// A tag is kept where the muxer knows it for the same codec.
   private func keepsTag(_ tag: UInt32, _ codec: AVCodecID) -> Bool {
     guard tag != 0, let tags = context?.pointee.oformat?.pointee.codec_tag else { return false }
@@ -131,24 +149,16 @@ final class Muxer {
   /// Copies what belongs to the whole file: metadata and chapters.
   ///
   /// - Parameters:
+  ///   - tags: the metadata that the muxer is to write.
   ///   - start: the presentation time, in `startBase`, that becomes zero.
   ///   - duration: the film's in seconds; nil where it isn't known well.
-  ///   - edits: what becomes of the metadata.
   /// - Returns: how many chapters were left out, as they lie outside the film.
   func copyFileProperties(
-    of source: UnsafeMutablePointer<AVFormatContext>, start: Int64, startBase: AVRational,
-    duration: Double?, edits: MetadataEdits
+    of source: UnsafeMutablePointer<AVFormatContext>, tags: [MetadataTag], start: Int64,
+    startBase: AVRational, duration: Double?
   ) throws(FetchError) -> Int {
     guard let context else { return 0 }
-    if !edits.strips { av_dict_copy(&context.pointee.metadata, source.pointee.metadata, 0) }
-    for change in edits.changes {
-      // An empty value takes the entry away.
-      av_dict_set(
-        &context.pointee.metadata, change.key, change.value.isEmpty ? nil : change.value, 0)
-    }
-    for key in ["major_brand", "minor_version", "compatible_brands"] {
-      av_dict_set(&context.pointee.metadata, key, nil, 0)
-    }
+    for tag in tags { av_dict_set(&context.pointee.metadata, tag.key, tag.value, 0) }
     let count = Int(source.pointee.nb_chapters)
     guard count > 0, let chapters = source.pointee.chapters else { return 0 }
     guard
@@ -181,18 +191,16 @@ final class Muxer {
   ///
   /// Wraps `avformat_write_header`.
   ///
-  /// - Parameter gap: bytes to leave free for the index; 0 for none.
-  func writeHeader(gap: Int64, log: AVLog) throws(FetchError) {
+  /// - Parameters:
+  ///   - gap: bytes to leave free for the index; 0 for none.
+  ///   - makesTimecode: whether a timecode among the metadata becomes a track.
+  func writeHeader(gap: Int64, makesTimecode: Bool, log: AVLog) throws(FetchError) {
     var options: OpaquePointer?
     defer { av_dict_free(&options) }
     if gap > 0 { av_dict_set_int(&options, "moov_size", gap, 0) }
     // Fine enough for an edit list to begin and end where the source's does.
     av_dict_set_int(&options, "movie_timescale", Self.movieTimescale, 0)
-    let keys = Metadata(context?.pointee.metadata).keys
-    if keys.contains(where: { $0.contains(".") }) {
-      // Names in reverse-DNS form have a home only in the mdta form of metadata.
-      av_dict_set(&options, "movflags", "use_metadata_tags", 0)
-    }
+    if !makesTimecode { av_dict_set_int(&options, "write_tmcd", 0, 0) }
     let result = avformat_write_header(context, &options)
     try io.rethrow()
     if result < 0 {

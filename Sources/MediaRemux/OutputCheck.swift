@@ -55,7 +55,8 @@ struct OutputCheck {
       }
       defer { output.close() }
       if let line = log.demuxerErrors.first { throw Self.mismatch(line) }
-      var losses = Self.lostMetadata(source, output, pipeline.metadata)
+      var losses = Self.lostMetadata(source, output, pipeline.edits)
+      losses += Self.lostCovers(pipeline, output)
       let streams = output.streams.filter {
         $0.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
       }
@@ -103,66 +104,6 @@ struct OutputCheck {
       guard try read == expected.hash?.hexadecimal() else {
         throw Self.mismatch("the payload of \(expected.name) is not what was read from the source")
       }
-    }
-  }
-
-  /// What says something of the container or of the tool, not of the film.
-  private static let technicalKeys: Set<String> = [
-    "major_brand", "minor_version", "compatible_brands", "encoder", "duration", "handler_name",
-    "vendor_id", "language", "timecode", "creation_time", "filename", "mimetype",
-    // What FLV writers put beside the film.
-    "bytelength", "canseekontime", "httphostheader", "pmsg", "purl", "sourcedata", "starttime",
-    "totaldatarate", "totalduration", "metadatacreator", "hasmetadata", "haskeyframes",
-  ]
-
-  /// The keys of the whole file's metadata that the output should give back and doesn't.
-  private static func lostMetadata(
-    _ source: Demuxer, _ output: Demuxer, _ edits: MetadataEdits
-  ) -> [FetchWarning] {
-    let kept = Set(Metadata(output.formatContext?.pointee.metadata).keys.map { $0.lowercased() })
-    let source = Metadata(source.formatContext?.pointee.metadata).keys.filter {
-      !technicalKeys.contains($0.lowercased()) && !$0.lowercased().hasPrefix("_statistics")
-    }
-    let lost = edits.keys(after: source).filter { !kept.contains($0.lowercased()) }
-    guard !lost.isEmpty else { return [] }
-    let names = lost.sorted().prefix(12).map { String($0.prefix(64)) }.joined(separator: ", ")
-    return [FetchWarning(.propertyLost, "metadata lost: \(names)")]
-  }
-
-  /// What hung on the source's stream and is not found on the output's.
-  private static func losses(
-    _ source: UnsafeMutablePointer<AVStream>, _ output: UnsafeMutablePointer<AVStream>,
-    _ description: StreamDescription
-  ) -> [FetchWarning] {
-    func kinds(_ stream: UnsafeMutablePointer<AVStream>) -> Set<UInt32> {
-      var kinds: Set<UInt32> = []
-      for index in 0..<Int(stream.pointee.nb_side_data) {
-        let entry = stream.pointee.side_data[index]
-        // Stretching is carried by the pixel aspect.
-        if entry.type == AV_PKT_DATA_DISPLAYMATRIX,
-          isPureScale(UnsafeRawBufferPointer(start: entry.data, count: entry.size))
-        {
-          continue
-        }
-        kinds.insert(entry.type.rawValue)
-      }
-      return kinds
-    }
-    let lost = kinds(source).subtracting(kinds(output))
-    let names: [(AVPacketSideDataType, String)] = [
-      (AV_PKT_DATA_DISPLAYMATRIX, "rotation (display matrix)"),
-      (AV_PKT_DATA_STEREO3D, "stereo 3D description (st3d)"),
-      (AV_PKT_DATA_SPHERICAL, "spherical description (sv3d)"),
-      (AV_PKT_DATA_MASTERING_DISPLAY_METADATA, "mastering display metadata (mdcv)"),
-      (AV_PKT_DATA_CONTENT_LIGHT_LEVEL, "content light level (clli)"),
-      (AV_PKT_DATA_ICC_PROFILE, "ICC colour profile"),
-      (AV_PKT_DATA_DOVI_CONF, "Dolby Vision configuration (dvcC, dvvC)"),
-      (AV_PKT_DATA_AUDIO_SERVICE_TYPE, "audio service type"),
-    ]
-    return names.filter { lost.contains($0.0.rawValue) }.map {
-      FetchWarning(
-        .propertyLost, stream: description.index,
-        "\($0.1) of stream \(description.index) lost: the container cannot hold it")
     }
   }
 

@@ -41,8 +41,11 @@ struct PacketPipeline {
   private let muxer: Muxer
   private let output: SinkIO
   let log: AVLog
-  private let format: ContainerFormat
-  let metadata: MetadataEdits
+  let format: ContainerFormat
+  /// Where the film's metadata goes.
+  let metadata: MetadataCarriage
+  /// What is wanted of it.
+  let edits: MetadataEdits
   /// By the source's stream index; -1 where the stream is dropped.
   private var trackOf: [Int]
   var tracks: [Track]
@@ -57,49 +60,57 @@ struct PacketPipeline {
   private(set) var packets: Int64 = 0
   var warnings: [FetchWarning] = []
   var emptyStreams: [(index: Int, reason: String)] = []
+  /// How many cover pictures the output is to hold.
+  let keptCovers: Int
 
   /// Adds the streams and writes the header.
   init(
     demuxer: Demuxer, muxer: Muxer, output: SinkIO, plan: StreamPlan, format: ContainerFormat,
-    log: AVLog, gap: Int64, sourceIndex: SourceIndex, settings: ExportSettings
+    log: AVLog, gap: Int64, sourceIndex: SourceIndex, metadata: MetadataCarriage,
+    settings: ExportSettings
   ) throws(FetchError) {
     self.demuxer = demuxer
     self.muxer = muxer
     self.output = output
     self.log = log
     self.format = format
-    metadata = settings.metadata
+    self.metadata = metadata
+    edits = settings.metadata
     let streams = demuxer.streams
     trackOf = Array(repeating: -1, count: streams.count)
     strayPackets = Array(repeating: 0, count: streams.count)
     unselected = Set(plan.entries.filter { !$0.isSelected }.map(\.description.index))
     tracks = []
+    keptCovers = plan.kept.count { $0.description.isAttachedPicture }
 
     let start = try Self.start(of: plan, streams, sourceFormat: demuxer.formatName)
     var outputs: [(StreamPlan.Entry, Int)] = []
     for entry in plan.entries {
       let index = entry.description.index
-      let carriesTimecode = entry.description.tag == "tmcd"
-      guard entry.action != .dropped, !carriesTimecode else {
+      guard entry.isTrack(in: format) else {
         if !entry.isSelected || !entry.description.kind.isMedia { demuxer.discard(stream: index) }
         continue
       }
-      let made = try muxer.add(
-        copyOf: streams[index], sampleEntry: entry.sampleEntry, format: format,
-        edits: settings.metadata)
+      let made =
+        entry.isOpaque
+        ? try muxer.add(opaque: streams[index])
+        : try muxer.add(
+          copyOf: streams[index], sampleEntry: entry.sampleEntry, format: format,
+          edits: settings.metadata)
       outputs.append((entry, made))
     }
     if let context = demuxer.formatContext {
       let lost = try muxer.copyFileProperties(
-        of: context, start: start.value, startBase: start.base, duration: demuxer.statedDuration,
-        edits: settings.metadata)
+        of: context, tags: metadata.muxerTags, start: start.value, startBase: start.base,
+        duration: demuxer.statedDuration)
       if lost > 0 {
         warnings.append(
           FetchWarning(
             .propertyLost, "\(lost) chapters lie outside the film and are left out"))
       }
     }
-    try muxer.writeHeader(gap: gap, log: log)
+    let copiesTimecode = outputs.contains { $0.0.isOpaque && $0.0.description.tag == "tmcd" }
+    try muxer.writeHeader(gap: gap, makesTimecode: !copiesTimecode, log: log)
     if demuxer.mayJump { jumps = JumpRepair(streams: outputs.count) }
     for (entry, made) in outputs {
       let index = entry.description.index

@@ -6,7 +6,14 @@ import FetchCore
 
 extension PacketPipeline {
   /// What the finished index must be told, in the order of its tracks.
-  func amendments() throws(FetchError) -> [TrackAmendment] {
+  func amendment() throws(FetchError) -> IndexAmendment {
+    IndexAmendment(
+      tracks: try trackAmendments(), movie: metadata.movie, copiesMetadata: metadata.copiesSource,
+      format: format)
+  }
+
+  /// In the order of the output's tracks.
+  private func trackAmendments() throws(FetchError) -> [TrackAmendment] {
     // Leading pictures may be shown before the first packet's time.
     var origin: (value: Int64, base: AVRational) = (0, AVRational(num: 1, den: 1))
     var isFirst = true
@@ -22,7 +29,7 @@ extension PacketPipeline {
     for track in tracks
     where track.line.packets > 0 && !track.entry.description.isAttachedPicture {
       var amendment = TrackAmendment()
-      if track.entry.description.kind.isMedia {
+      if track.entry.description.kind.isMedia || track.entry.isOpaque {
         amendment.presentation = try presentation(of: track, origin: origin)
       }
       if track.entry.sampleEntry == "dvh1" { amendment.sampleEntry = "dvh1" }
@@ -30,9 +37,7 @@ extension PacketPipeline {
         amendment.sampleEntry = "hvc1"
         amendment.replacedBoxes = [configuration]
       }
-      if track.entry.description.kind == .video, let source = track.sourceTrack {
-        amendment.entryBoxes = TrackAmendment.carriedBoxes.compactMap { source.entryBoxes[$0] }
-      }
+      carry(track, into: &amendment)
       amendments.append(amendment)
     }
     return amendments
@@ -64,10 +69,12 @@ extension PacketPipeline {
       let sourceEnd = presented - (try MediaTime.rescale(track.shift, track.from, track.to))
       if sourceEnd < end - tick - 1, sourceEnd > begin { end = sourceEnd }
     }
+    let delay = begin - (try MediaTime.rescale(origin.value, origin.base, track.to))
+    // Data may begin before the first picture; what comes earlier than the film is not shown.
+    let early = max(-delay, 0)
     return TrackAmendment.Presentation(
-      delay: begin - (try MediaTime.rescale(origin.value, origin.base, track.to)),
-      mediaStart: begin - first,
-      duration: end - begin)
+      delay: max(delay, 0), mediaStart: begin - first + early,
+      duration: max(end - begin - early, 0))
   }
 
   /// What the output must be found to hold, in the output's order.

@@ -68,15 +68,19 @@ struct Remux {
       SourceIO(bytes), isSeekable: isSeekable(kind), readsAhead: isSecondTry, log: log)
     defer { demuxer.close() }
     try demuxer.probe(log: log)
-    let source = SourceDescription(demuxer)
+    let settings = request.settings
+    let index = kind == .mp4 ? try SourceIndex(reader) : SourceIndex()
+    let source = SourceDescription(demuxer, index)
     if !source.streams.contains(where: { $0.kind.isMedia && !$0.isAttachedPicture }) {
       // A source that was cut in its header shows no streams either, and that is what to say.
       _ = try prove(reader, kind)
     }
-    let settings = request.settings
-    let plan = try StreamPlan(source, to: request.format, selection: settings.selection)
+    let plan = try StreamPlan(
+      source, to: request.format, selection: settings.selection,
+      stripsMetadata: settings.metadata.strips)
     if settings.isStrict, let refusal = plan.refusalOfLoss { throw refusal }
-    let index = kind == .mp4 ? try SourceIndex(reader) : SourceIndex()
+    let metadata = MetadataCarriage(
+      demuxer, plan, index, to: request.format, edits: settings.metadata)
     let edits = try EditedSamples(plan, demuxer, index) { () throws(FetchError) -> Demuxer in
       try Demuxer(SourceIO(bytes), isSeekable: true, ignoresEdits: true, log: AVLog())
     }
@@ -84,7 +88,7 @@ struct Remux {
       streams: plan.reports, sourceFormat: demuxer.formatName, duration: demuxer.duration)
     if !isSecondTry {
       onMessage(.planned(report))
-      for warning in plan.warnings + edits.warnings { warn(warning) }
+      for warning in plan.warnings + edits.warnings + index.warnings { warn(warning) }
     }
     if settings.isStrict { try losses.refuse() }
 
@@ -95,10 +99,11 @@ struct Remux {
     let gap = room?.bytes(total: availability.total) ?? 0
     var pipeline = try PacketPipeline(
       demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: request.format,
-      log: log, gap: gap, sourceIndex: index, settings: settings)
+      log: log, gap: gap, sourceIndex: index, metadata: metadata, settings: settings)
     let gapRange = try muxer.gapRange(gap)
     try pipeline.run(availability: availability, onMessage: onMessage)
     try pipeline.checkSource()
+    pipeline.nameWhatTracksLose()
     let proof = try prove(reader, kind)
     if kind == .mp4, let total = availability.total {
       let walk = try FragmentWalk(
@@ -107,7 +112,7 @@ struct Remux {
       pipeline.warn(ofForeignBoxes: walk)
     }
     try muxer.finish(log: log)
-    try amendIndex(output, behind: gapRange, pipeline.amendments())
+    try amendIndex(output, behind: gapRange, pipeline.amendment())
     muxer.close()
 
     var size = output.size
@@ -164,26 +169,27 @@ struct Remux {
   ) -> IndexRoom {
     let streams = demuxer.streams
     var packets: Int64 = 0
-    var attachments: Int64 = 0
+    var attachments = index.carriedSize
     for entry in plan.kept {
       let stream = streams[entry.description.index]
-      attachments += Int64(max(stream.pointee.attached_pic.size, 0))
+      // Of an ISO source they are among the boxes.
+      if index.movie == nil { attachments += Int64(max(stream.pointee.attached_pic.size, 0)) }
       attachments += Int64(max(stream.pointee.codecpar.pointee.extradata_size, 0))
       if entry.description.isAttachedPicture { continue }
       packets += Int64(avformat_index_get_entries_count(stream))
     }
     return IndexRoom(
-      sourceIndex: index.isFragmented ? nil : index.size, packets: packets,
+      sourceIndex: index.isFragmented ? nil : index.size - index.carriedSize, packets: packets,
       attachments: attachments)
   }
 
   /// Puts right, in the index at the output's end, what the muxer could not say.
   private func amendIndex(
-    _ output: SinkIO, behind gap: ByteRange?, _ amendments: [TrackAmendment]
+    _ output: SinkIO, behind gap: ByteRange?, _ amendment: IndexAmendment
   ) throws(FetchError) {
     let layout = try FileLayout(sink, gap: gap)
     let moov = try output.read(at: layout.moovStart, count: Int(layout.moovCount))
-    guard let amended = IndexAmendment.apply(amendments, to: moov) else {
+    guard let amended = amendment.apply(to: moov) else {
       throw FetchError(
         .internal, "the output's index is not as expected", recovery: "report it as a bug")
     }

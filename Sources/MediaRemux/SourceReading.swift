@@ -5,7 +5,7 @@ import CFFmpeg
 import FetchCore
 
 extension SourceDescription {
-  init(_ demuxer: Demuxer) {
+  init(_ demuxer: Demuxer, _ index: SourceIndex = SourceIndex()) {
     let chapterCount = demuxer.formatContext?.pointee.nb_chapters ?? 0
     self.init(
       format: demuxer.formatName,
@@ -14,6 +14,16 @@ extension SourceDescription {
       })
     let untimed = (demuxer.formatContext?.pointee.iformat?.pointee.flags ?? 0) & AVFMT_NOTIMESTAMPS
     let raw: Set<String> = ["h264", "hevc", "m4v", "mpegvideo", "obu", "vc1", "mjpeg"]
+    isQuickTime = index.isQuickTime
+    for (at, stream) in demuxer.streams.enumerated() where streams[at].kind.isOpaque {
+      guard let track = index.tracks.first(where: { $0.id == Int(stream.pointee.id) }),
+        track.carriage.isSelfContained
+      else { continue }
+      streams[at].opaqueHandler = track.carriage.handlerType
+      // libavformat gives no tag where it doesn't know the handler.
+      let tag = track.sampleEntry
+      if streams[at].tag == nil, tag.utf8.count == 4 { streams[at].tag = tag }
+    }
     hasTimestamps = untimed == 0 && !raw.contains(demuxer.formatName)
   }
 }
@@ -42,6 +52,7 @@ extension StreamDescription {
     language = metadata["language"]
     title = metadata["title"]
     timecode = metadata["timecode"]
+    isTimedThumbnail = stream.pointee.disposition & AV_DISPOSITION_TIMED_THUMBNAILS != 0
     isAttachedPicture = stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
     isDefault = stream.pointee.disposition & AV_DISPOSITION_DEFAULT != 0
     let isISO = sourceFormat.contains("mp4")
@@ -118,6 +129,11 @@ extension StreamDescription {
   }
 }
 
+extension StreamReport.Kind {
+  /// Whether nothing is understood of its samples.
+  var isOpaque: Bool { self == .data || self == .unknown }
+}
+
 /// An AVDictionary, read.
 struct Metadata {
   private let dictionary: OpaquePointer?
@@ -132,6 +148,11 @@ struct Metadata {
       return nil
     }
     return String(cString: value)
+  }
+
+  /// All of it, in its order.
+  var tags: [MetadataTag] {
+    keys.compactMap { key in self[key].map { MetadataTag(key: key, value: $0) } }
   }
 
   var keys: [String] {

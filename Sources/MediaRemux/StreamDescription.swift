@@ -18,12 +18,17 @@ struct StreamDescription: Hashable {
   var language: String?
   var title: String?
   var isAttachedPicture = false
+  /// Whether it is the first of a track of pictures, one for each chapter.
+  var isTimedThumbnail = false
   var isDefault = false
   var isEncrypted = false
   /// Whether the source's chapters are this text track.
   var isChapterTrack = false
   /// The timecode that the muxer makes a timecode track of, where the source has one.
   var timecode: String?
+  /// The handler's type of an ISO track whose samples can be copied under the source's own
+  /// description, whatever they are; nil elsewhere.
+  var opaqueHandler: String?
   /// Whether codec parameters and at least one packet were seen.
   var hasMedia = true
   /// What is missing in an HEVC configuration, for the sample entry `hvc1` to be allowed.
@@ -42,6 +47,10 @@ struct StreamDescription: Hashable {
     self.codec = codec
   }
 
+  /// Whether it is a track of data that isn't a timecode: what a film is about, and not how it is
+  /// played.
+  var isTimedMetadata: Bool { kind.isOpaque && !isChapterTrack && tag != "tmcd" }
+
   /// The codec's name for people: the four characters where libavcodec knows none.
   var codecName: String {
     guard codec == "none" || codec == "bin_data" else { return codec }
@@ -56,6 +65,8 @@ struct SourceDescription: Hashable {
   var streams: [StreamDescription]
   /// Whether the container carries timestamps at all.
   var hasTimestamps = true
+  /// Whether an ISO source is a QuickTime file.
+  var isQuickTime = false
 
   var isISO: Bool { format.contains("mp4") }
 }

@@ -13,6 +13,19 @@ struct StreamPlan: Hashable {
     var sampleEntry: String?
     /// Whether the person wants it; what isn't wanted is dropped, and no loss.
     var isSelected = true
+
+
+    /// Whether its samples are copied under the source's own description, whatever they are.
+    var isOpaque: Bool {
+      action != .dropped && description.kind.isOpaque && description.opaqueHandler != nil
+    }
+
+    /// Whether it becomes a track whose packets are copied: covers are metadata in mov, and a
+    /// timecode that can't be copied is made anew by the muxer.
+    func isTrack(in format: ContainerFormat) -> Bool {
+      if action == .dropped || description.isAttachedPicture && format == .mov { return false }
+      return !description.kind.isOpaque || isOpaque
+    }
   }
 
   var entries: [Entry]
@@ -42,7 +55,7 @@ struct StreamPlan: Hashable {
   ///   nothing, `.encrypted`, or `.damaged` where there is neither sound nor picture.
   init(
     _ source: SourceDescription, to format: ContainerFormat,
-    selection: StreamSelection = StreamSelection()
+    selection: StreamSelection = StreamSelection(), stripsMetadata: Bool = false
   ) throws(FetchError) {
     entries = []
     warnings = []
@@ -72,6 +85,13 @@ struct StreamPlan: Hashable {
         entries.append(
           Entry(
             description: stream, action: .dropped, reason: "it is not selected", isSelected: false))
+        continue
+      }
+      if stripsMetadata, stream.isTimedMetadata {
+        entries.append(
+          Entry(
+            description: stream, action: .dropped, reason: "metadata is left out",
+            isSelected: false))
         continue
       }
       let entry = try Self.decide(stream, source: source, format: format, warnings: &warnings)
@@ -107,7 +127,16 @@ struct StreamPlan: Hashable {
     let name = "\(stream.kind.rawValue) stream \(stream.index) (\(stream.codecName))"
 
     if stream.isAttachedPicture {
-      if format == .mp4, ["mjpeg", "png", "bmp"].contains(stream.codec) { return entry }
+      if stream.isTimedThumbnail {
+        drop(
+          "pictures of chapters are not carried",
+          saying: "\(name) dropped: pictures of chapters are not carried")
+        return entry
+      }
+      if ["mjpeg", "png", "bmp"].contains(stream.codec) {
+        if format == .mov { entry.reason = "kept among the metadata" }
+        return entry
+      }
       let reason = "\(format.rawValue) has no place for this cover picture"
       drop(reason, saying: "cover picture, \(name), dropped: \(reason)")
       return entry
@@ -143,11 +172,14 @@ struct StreamPlan: Hashable {
     case .data, .attachment, .unknown:
       if stream.isChapterTrack {
         drop("its chapters are kept")
-      } else if stream.timecode != nil, stream.tag == "tmcd" {
-        entry.reason = "written anew as a timecode track"
-      } else {
-        let reason = "\(stream.codecName) is not carried to \(format.rawValue)"
-        drop(reason, saying: "\(name) dropped: \(reason)")
+      } else if let reason = DataTrackSupport.refusal(
+        of: stream, in: format, isQuickTime: source.isQuickTime)
+      {
+        if stream.timecode != nil, stream.tag == "tmcd" {
+          entry.reason = "written anew as a timecode track"
+        } else {
+          drop(reason, saying: "\(name) dropped: \(reason)")
+        }
       }
     }
     return entry

@@ -39,7 +39,9 @@ struct EditedSamples {
       guard !index.isFragmented,
         let track = index.tracks.first(where: { $0.id == Int(stream.pointee.id) })
       else { continue }
-      if let wild = track.edits.first(where: { !Self.isSane($0, of: track, stream) }) {
+      if entry.description.kind.isMedia,
+        let wild = track.edits.first(where: { !Self.isSane($0, of: track, stream) })
+      {
         throw Self.damaged(
           entry.description, "an edit of \(wild.duration) ticks at \(wild.mediaTime) is no time")
       }
@@ -61,7 +63,15 @@ struct EditedSamples {
       guard let all = unedited?.streams, all.count == streams.count else {
         throw Self.damaged(entry.description, "its index is read differently a second time")
       }
-      try judge(track, listed, SampleList(all[entry.description.index]), entry.description)
+      let whole = SampleList(all[entry.description.index])
+      guard entry.description.kind.isMedia else {
+        // Nobody's film depends on it, so it is named and not refused.
+        if whole.distinct > listed.distinct {
+          warn(of: whole.distinct - listed.distinct, "samples", entry.description)
+        }
+        continue
+      }
+      try judge(track, listed, whole, entry.description)
     }
   }
 
@@ -81,6 +91,10 @@ struct EditedSamples {
         "\(missing) of \(all.distinct) samples are missing, and its edit list explains \(outside)")
     }
     let unit = track.isReadByChunk ? "chunks of samples" : "samples"
+    warn(of: missing, unit, stream)
+  }
+
+  private mutating func warn(of missing: Int64, _ unit: String, _ stream: StreamDescription) {
     warnings.append(
       FetchWarning(
         .propertyLost, stream: stream.index,

@@ -1,5 +1,6 @@
 // The finished index, amended where libavformat's muxer cannot say what the source says: exact edit
-// lists, and boxes of a sample entry that it doesn't know. Pure: bytes in, bytes out.
+// lists, boxes of a sample entry that it doesn't know, and what the source's tracks and film say of
+// themselves. Pure: bytes in, bytes out.
 
 import FetchCore
 
@@ -22,20 +23,45 @@ struct TrackAmendment: Hashable {
   var entryBoxes: [[UInt8]] = []
   /// Whole boxes for the sample entry, each in place of the one that has its type.
   var replacedBoxes: [[UInt8]] = []
+  /// Whole colour boxes that come behind the muxer's own.
+  var colours: [[UInt8]] = []
+  /// Whole boxes for the track's user data, where it has none of the type.
+  var userData: [[UInt8]] = []
+  /// What the source's track says of itself; nil where the source has no such tracks.
+  var carriage: TrackCarriage?
+  /// Whether the samples go under the source's own description.
+  var isOpaque = false
+  /// How many samples there are, where they are the source's one by one.
+  var sampleCount: Int64?
 
   /// The boxes that libavformat 59 drops or doesn't know, and that stay true as the samples are
   /// copied unchanged.
   static let carriedBoxes = [
     "clap", "amve", "mdcv", "clli", "cclv", "dvcC", "dvvC", "dvwC", "lhvC", "vexu", "hfov", "st3d",
-    "sv3d",
+    "sv3d", "chnl", "srat", "SA3D", "btrt",
+  ]
+
+  /// Configurations that libavformat 59 makes anew from the first samples or from what it read,
+  /// where the source says more (Atmos in `dec3`), or the same in other words.
+  static let sourceWins = [
+    "esds", "dec3", "dac3", "dOps", "dfLa", "alac", "ddts", "dmlp", "btrt",
   ]
 }
 
-enum IndexAmendment {
-  /// Amends a whole `moov` box; `tracks` are in the order of its `trak` boxes, and may be fewer.
+/// How the index is amended as a whole.
+struct IndexAmendment: Hashable {
+  /// In the order of the output's `trak` boxes; there may be fewer.
+  var tracks: [TrackAmendment] = []
+  /// What is said of the whole film; nil leaves that to the muxer.
+  var movie: MovieCarriage?
+  /// Whether user data of the source's tracks is copied.
+  var copiesMetadata = true
+  var format: ContainerFormat
+
+  /// Amends a whole `moov` box.
   ///
   /// - Returns: nil where the box can't be taken apart; it is then to be left as it is.
-  static func apply(_ tracks: [TrackAmendment], to moov: [UInt8]) -> [UInt8]? {
+  func apply(to moov: [UInt8]) -> [UInt8]? {
     guard let whole = moov.boxes(in: 0..<moov.count).first, whole.type == "moov",
       let header = moov.box(["mvhd"], in: whole.payload)
     else { return nil }
@@ -43,28 +69,52 @@ enum IndexAmendment {
     let at = header.payload.lowerBound + (isLong ? 20 : 12)
     let movieTimescale = moov.integer(at, 4)
     guard movieTimescale > 0 else { return nil }
+    let boxes = moov.boxes(in: whole.payload)
+    let ids = outputIDs(boxes.filter { $0.type == "trak" }.map { Array(moov[$0.range]) })
 
     var payload: [UInt8] = []
-    payload.reserveCapacity(moov.count + 1024)
+    payload.reserveCapacity(moov.count + (movie?.size ?? 0) + 1024)
     var number = 0
     var headerAt = 0
     var longest: UInt64 = 0
-    for box in moov.boxes(in: whole.payload) {
+    var userData: [UInt8] = []
+    for box in boxes {
       var bytes = Array(moov[box.range])
-      if box.type == "mvhd" { headerAt = payload.count + 8 }
-      if box.type == "trak" {
+      switch box.type {
+      case "mvhd":
+        headerAt = payload.count + 8
+        if let movie { bytes = movie.header(bytes) }
+      case "trak":
         if number < tracks.count {
-          guard let amended = amend(bytes, tracks[number], movieTimescale) else { return nil }
+          guard let amended = amend(bytes, tracks[number], movieTimescale, ids) else { return nil }
           bytes = amended
         }
-        longest = max(longest, trackDuration(bytes))
+        longest = max(longest, Self.trackDuration(bytes))
         number += 1
+      case "udta" where movie != nil:
+        userData = bytes
+        continue
+      default: break
       }
       payload += bytes
     }
     guard number >= tracks.count else { return nil }
-    setDuration(longest, &payload, at: headerAt + (isLong ? 24 : 16), isLong: isLong)
+    if let movie { payload += movie.tail(userData, in: format) }
+    Self.setDuration(longest, &payload, at: headerAt + (isLong ? 24 : 16), isLong: isLong)
     return .box("moov", payload)
+  }
+
+  /// The output's track ids by the source's.
+  private func outputIDs(_ traks: [[UInt8]]) -> [UInt64: UInt64] {
+    var ids: [UInt64: UInt64] = [:]
+    for (trak, amendment) in zip(traks, tracks) {
+      guard let source = amendment.carriage?.id, source != 0,
+        let tkhd = trak.box(["trak", "tkhd"], in: 0..<trak.count)
+      else { continue }
+      let isLong = trak.integer(tkhd.payload.lowerBound, 1) == 1
+      ids[source] = trak.integer(tkhd.payload.lowerBound + (isLong ? 20 : 12), 4)
+    }
+    return ids
   }
 
   private static func trackDuration(_ trak: [UInt8]) -> UInt64 {
@@ -84,8 +134,9 @@ enum IndexAmendment {
     }
   }
 
-  private static func amend(
-    _ trak: [UInt8], _ amendment: TrackAmendment, _ movieTimescale: UInt64
+  private func amend(
+    _ trak: [UInt8], _ amendment: TrackAmendment, _ movieTimescale: UInt64,
+    _ ids: [UInt64: UInt64]
   ) -> [UInt8]? {
     guard let whole = trak.boxes(in: 0..<trak.count).first,
       let mdhd = trak.box(["mdia", "mdhd"], in: whole.payload)
@@ -93,30 +144,58 @@ enum IndexAmendment {
     let isLong = trak.integer(mdhd.payload.lowerBound, 1) == 1
     let timescale = trak.integer(mdhd.payload.lowerBound + (isLong ? 20 : 12), 4)
     guard timescale > 0 else { return nil }
+    let rewrite = amendment.carriage.map {
+      TrackRewrite(
+        carriage: $0, format: format, ids: ids, sampleCount: amendment.sampleCount,
+        isOpaque: amendment.isOpaque, copiesMetadata: copiesMetadata, copiesFlags: showsTracks)
+    }
 
     var payload: [UInt8] = []
+    var userData: [UInt8] = []
     for box in trak.boxes(in: whole.payload) {
+      var bytes = Array(trak[box.range])
       switch box.type {
       case "tkhd":
-        var bytes = Array(trak[box.range])
         var edits: [UInt8] = []
         if let presentation = amendment.presentation {
-          let (list, total) = editList(presentation, timescale, movieTimescale)
+          let (list, total) = Self.editList(presentation, timescale, movieTimescale)
           edits = list
           let isLong = bytes.integer(8, 1) == 1
-          setDuration(total, &bytes, at: 8 + (isLong ? 28 : 20), isLong: isLong)
+          Self.setDuration(total, &bytes, at: 8 + (isLong ? 28 : 20), isLong: isLong)
         }
-        payload += bytes
+        payload += rewrite?.header(bytes) ?? bytes
         payload += edits
-      case "edts" where amendment.presentation != nil:
-        break
+        if let rewrite {
+          let written = trak.box(["tref"], in: whole.payload).map { Array(trak[$0.range]) }
+          payload += rewrite.references(written ?? [])
+        }
+      case "edts" where amendment.presentation != nil: break
+      case "tref" where rewrite != nil: break
       case "mdia":
-        payload += rebuild(trak, box, ["minf", "stbl", "stsd"]) { amendSamples($0, amendment) }
-      default:
-        payload += trak[box.range]
+        let samples = Self.rebuild(trak, box, ["minf", "stbl", "stsd"]) {
+          Self.amendSamples($0, amendment, handler: trak)
+        }
+        payload += rewrite?.media(samples) ?? samples
+      case "udta": userData = bytes
+      default: payload += bytes
       }
     }
-    return .box("trak", payload)
+    userData = Self.added(amendment.userData, to: userData)
+    return .box("trak", payload + (rewrite?.tail(userData) ?? userData))
+  }
+
+  /// A `udta` with more boxes, where it has none of their types.
+  private static func added(_ boxes: [[UInt8]], to userData: [UInt8]) -> [UInt8] {
+    guard !boxes.isEmpty else { return userData }
+    let types = Set(UserData.children(of: userData).map { $0.fourCharacters(4) })
+    let more = boxes.filter { !types.contains($0.fourCharacters(4)) }.flatMap { $0 }
+    return more.isEmpty ? userData : .box("udta", Array(userData.dropFirst(8)) + more)
+  }
+
+  /// Whether the source shows any of the film's tracks; where none is enabled, the muxer's choice
+  /// is the better one.
+  private var showsTracks: Bool {
+    tracks.contains { $0.carriage?.header?.isEnabled == true && !$0.isOpaque }
   }
 
   /// Builds a box anew with the box at the end of `path` below it changed.
@@ -136,31 +215,42 @@ enum IndexAmendment {
   }
 
   /// Changes the first sample entry of a whole `stsd`.
-  private static func amendSamples(_ stsd: [UInt8], _ amendment: TrackAmendment) -> [UInt8] {
+  private static func amendSamples(
+    _ stsd: [UInt8], _ amendment: TrackAmendment, handler trak: [UInt8]
+  ) -> [UInt8] {
     guard stsd.count > 16, let entry = stsd.boxes(in: 16..<stsd.count).first else { return stsd }
-    if amendment.sampleEntry == nil, amendment.entryBoxes.isEmpty, amendment.replacedBoxes.isEmpty {
+    if amendment.sampleEntry == nil, amendment.entryBoxes.isEmpty, amendment.replacedBoxes.isEmpty,
+      amendment.colours.isEmpty
+    {
       return stsd
     }
     var payload = Array(stsd[entry.payload])
-    for box in amendment.replacedBoxes where payload.count >= 78 {
-      let old = payload.boxes(in: 78..<payload.count).first { $0.type == box.fourCharacters(4) }
-      if let old { payload.replaceSubrange(old.range, with: box) }
-    }
-    if !amendment.entryBoxes.isEmpty, payload.count >= 78 {
-      let present = Set(payload.boxes(in: 78..<payload.count).map(\.type))
-      // QuickTime ends the list with four zero bytes, which must stay last.
-      let inner = payload.boxes(in: 78..<payload.count)
-      let end = inner.last?.range.upperBound ?? 78
-      var added: [UInt8] = []
-      for box in amendment.entryBoxes where !present.contains(box.fourCharacters(4)) {
-        added += box
-      }
-      payload.insert(contentsOf: added, at: end)
+    let hdlr = trak.box(["trak", "mdia", "hdlr"], in: 0..<trak.count)
+    let handler = hdlr.map { trak.fourCharacters($0.payload.lowerBound + 8) } ?? "vide"
+    if let begin = SampleEntry.boxesBegin(in: payload, handler: handler) {
+      change(&payload, from: begin, amendment)
     }
     var result = Array(stsd[8..<16])
     result += [UInt8].box(amendment.sampleEntry ?? entry.type, payload)
     result += stsd[entry.range.upperBound...]
     return .box("stsd", result)
+  }
+
+  private static func change(
+    _ payload: inout [UInt8], from begin: Int, _ amendment: TrackAmendment
+  ) {
+    for box in amendment.replacedBoxes {
+      let old = payload.boxes(in: begin..<payload.count).first { $0.type == box.fourCharacters(4) }
+      if let old { payload.replaceSubrange(old.range, with: box) }
+    }
+    let inner = payload.boxes(in: begin..<payload.count)
+    let present = Set(inner.map(\.type))
+    let colours = Set(inner.filter { $0.type == "colr" }.map { Array(payload[$0.range]) })
+    var added = amendment.entryBoxes.filter { !present.contains($0.fourCharacters(4)) }
+    added += amendment.colours.filter { !colours.contains($0) }
+    // QuickTime ends the list with four zero bytes, which must stay last.
+    let end = inner.last?.range.upperBound ?? begin
+    payload.insert(contentsOf: added.flatMap { $0 }, at: end)
   }
 
   /// An `edts` box and the track's duration in the movie's timescale.

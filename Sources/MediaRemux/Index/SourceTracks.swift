@@ -11,6 +11,10 @@ struct SourceTrack: Hashable {
   /// The boxes inside the first sample entry, whole, by type.
   var entryBoxes: [String: [UInt8]] = [:]
   var sampleEntry = ""
+  /// All colour boxes of the sample entry, whole: there may be several (ISO 14496-12 12.1.5).
+  var colours: [[UInt8]] = []
+  /// What it says beside its samples.
+  var carriage = TrackCarriage()
 
   struct Edit: Hashable {
     var duration: UInt64
@@ -49,6 +53,15 @@ struct SourceIndex: Hashable {
   var isFragmented = false
   /// The size of the whole `moov`, in bytes; 0 where there is none.
   var size: Int64 = 0
+  /// Whether it is a QuickTime file, and not one of ISO 14496-12.
+  var isQuickTime = false
+  /// What it says of the whole film; nil where there is no index.
+  var movie: MovieCarriage?
+  /// What could be copied, and was too large for it.
+  var budget = CopyBudget()
+
+  /// About how much of the index is copied as it is.
+  var carriedSize: Int64 { CopyBudget().left - budget.left }
 
   init() {}
 }
@@ -63,8 +76,9 @@ extension SourceIndex {
   init(_ source: SourceReader) throws(FetchError) {
     // Small blocks, so that a growing source isn't waited for longer than need be.
     let window = SourceWindow(source, limit: .max, blockSize: 64)
-    guard let moov = try Self.findIndex(window) else { return }
+    guard let moov = try findIndex(window) else { return }
     size = moov.size
+    var movie = MovieCarriage()
     var timescale: UInt64 = 0
     for box in try window.children(of: moov) {
       switch box.type {
@@ -72,12 +86,14 @@ extension SourceIndex {
         let isLong = try window.byte(at: box.payload) == 1
         timescale = try window.big(at: box.payload + (isLong ? 20 : 12), width: 4) ?? 0
       case "trak":
-        if let track = try Self.track(box, window) { tracks.append(track) }
+        if let track = try Self.track(box, window, &budget) { tracks.append(track) }
       case "mvex":
         isFragmented = true
       default: break
       }
+      try movie.take(box, window, &budget)
     }
+    self.movie = movie
     for index in tracks.indices {
       tracks[index].movieTimescale = timescale
       // An edit list says nothing of what later fragments bring.
@@ -85,10 +101,16 @@ extension SourceIndex {
     }
   }
 
-  private static func findIndex(_ window: SourceWindow) throws(FetchError) -> BoxHeader? {
+  /// The index; notes on the way which kind of file it is.
+  private mutating func findIndex(_ window: SourceWindow) throws(FetchError) -> BoxHeader? {
     var position: Int64 = 0
-    for _ in 0..<longestSearch {
+    isQuickTime = true
+    for _ in 0..<Self.longestSearch {
       guard let box = try window.box(at: position, parentEnd: .max) else { return nil }
+      // Files older than this box are QuickTime's.
+      if box.type == "ftyp" {
+        isQuickTime = try window.big(at: box.payload, width: 4) == UInt64(BoxType("qt  ").rawValue)
+      }
       if box.type == "moov" { return box }
       position = box.end
     }
@@ -96,12 +118,13 @@ extension SourceIndex {
   }
 
   private static func track(
-    _ trak: BoxHeader, _ window: SourceWindow
+    _ trak: BoxHeader, _ window: SourceWindow, _ budget: inout CopyBudget
   ) throws(FetchError) -> SourceTrack? {
     guard let tkhd = try window.descendant(of: trak, "tkhd") else { return nil }
     let isLong = try window.byte(at: tkhd.payload) == 1
     let id = try window.big(at: tkhd.payload + (isLong ? 20 : 12), width: 4) ?? 0
     var track = SourceTrack(id: Int(id))
+    track.carriage = try TrackCarriage(trak, window, &budget)
     if let list = try window.descendant(of: trak, "edts", "elst") {
       track.edits = parseEdits(try whole(list, window))
     }
@@ -109,7 +132,10 @@ extension SourceIndex {
     for box in try window.children(of: stbl) {
       switch box.type {
       case "stsd":
-        (track.sampleEntry, track.entryBoxes) = parseSampleEntry(try whole(box, window))
+        let bytes = try whole(box, window)
+        let entry = SampleEntry(bytes, handler: track.carriage.handlerType)
+        (track.sampleEntry, track.entryBoxes) = (entry.type, entry.firstBoxes)
+        track.colours = entry.boxes.filter { $0.fourCharacters(4) == "colr" }
       case "stsz", "stz2":
         track.samples = try window.big(at: box.payload + 8, width: 4).map { Int64($0) }
       case "stts":
@@ -144,18 +170,5 @@ extension SourceIndex {
           duration: bytes.integer(at, 4),
           mediaTime: Int64(Int32(truncatingIfNeeded: bytes.integer(at + 4, 4))))
     }
-  }
-
-  /// The first visual sample entry of an `stsd` payload (ISO 14496-12 12.1.3): its boxes begin 78
-  /// bytes into it.
-  static func parseSampleEntry(_ bytes: [UInt8]) -> (type: String, boxes: [String: [UInt8]]) {
-    guard bytes.count > 8, let entry = bytes.boxes(in: 8..<bytes.count).first else {
-      return ("", [:])
-    }
-    guard entry.payload.count > 78 else { return (entry.type, [:]) }
-    let inner = bytes.boxes(in: (entry.payload.lowerBound + 78)..<entry.payload.upperBound)
-    var boxes: [String: [UInt8]] = [:]
-    for box in inner where boxes[box.type] == nil { boxes[box.type] = Array(bytes[box.range]) }
-    return (entry.type, boxes)
   }
 }
