@@ -17,9 +17,12 @@
 #include <libavutil/error.h>
 #include <libavutil/intreadwrite.h>
 #include <libavutil/log.h>
+#include <libavutil/mastering_display_metadata.h>
 #include <libavutil/mathematics.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
+#include <libavutil/spherical.h>
+#include <libavutil/stereo3d.h>
 
 static const int cff_error_eof = AVERROR_EOF;
 static const int cff_error_exit = AVERROR_EXIT;

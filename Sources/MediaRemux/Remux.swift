@@ -105,11 +105,13 @@ struct Remux {
     try pipeline.checkSource()
     pipeline.nameWhatTracksLose()
     let proof = try prove(reader, kind)
+    var outerBoxes: [UInt8] = []
     if kind == .mp4, let total = availability.total {
       let walk = try FragmentWalk(
         reader, size: total, cancellation: availability.cancellation)
       if index.isFragmented, pipeline.missesSamples(of: walk) { return nil }
       pipeline.warn(ofForeignBoxes: walk)
+      if metadata.copiesSource { outerBoxes = walk.carriedBoxes.flatMap { $0 } }
     }
     try muxer.finish(log: log)
     try amendIndex(output, behind: gapRange, pipeline.amendment())
@@ -120,6 +122,10 @@ struct Remux {
       size = try IndexFirst.finish(
         sink: sink, gap: gapRange, room: room.bytes(total: availability.total),
         cancellation: availability.cancellation)
+    }
+    if !outerBoxes.isEmpty {
+      try output.replaceTail(from: size, with: outerBoxes)
+      size = output.size
     }
     for (index, reason) in pipeline.emptyStreams {
       guard let at = report.streams.firstIndex(where: { $0.index == index }) else { continue }

@@ -21,7 +21,12 @@ extension PacketPipeline {
         matrix: parameters.color_space.rawValue,
         isFullRange: parameters.color_range == AVCOL_RANGE_JPEG)
     }
-    guard let source = track.sourceTrack else { return }
+    guard let source = track.sourceTrack else {
+      if kind == .video {
+        amendment.entryBoxes = SideDataBoxes.boxes(of: demuxer.streams[track.source])
+      }
+      return
+    }
     amendment.carriage = source.carriage
     amendment.isOpaque = track.entry.isOpaque
     amendment.sampleCount = sampleCount(of: track)

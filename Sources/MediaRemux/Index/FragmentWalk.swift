@@ -12,11 +12,16 @@ struct FragmentWalk: Hashable {
   /// The first ones; a file can hold as many types as it likes.
   private(set) var foreignBoxes: Set<BoxType> = []
 
+  /// Boxes at the top that stay true wherever they stand, whole, in their order: what cameras and
+  /// editors say of the film (XMP in `uuid`, XML in `meta`).
+  private(set) var carriedBoxes: [[UInt8]] = []
+
   static let mostForeignBoxes = 64
+  private static let mostCarriedBytes: Int64 = 16 << 20
 
   private static let knownBoxes: Set<BoxType> = [
     "ftyp", "moov", "mdat", "free", "skip", "wide", "moof", "mfra", "sidx", "ssix", "styp", "prft",
-    "emsg", "pdin", "pnot", "uuid", "meta", "udta", "idat", "imda", "afra", "abst", "asrt",
+    "emsg", "pdin", "pnot", "idat", "imda", "afra", "abst", "asrt",
   ]
   private static let largestFragmentHeader: Int64 = 16 << 20
 
@@ -29,11 +34,29 @@ struct FragmentWalk: Hashable {
       guard let box = try window.box(at: position, parentEnd: size), box.end <= size else { return }
       if box.type == "moof", box.size <= Self.largestFragmentHeader {
         count(try window.bytes(at: position, count: Int(box.size)) ?? [])
+      } else if let bytes = try carried(box, window) {
+        carriedBoxes.append(bytes)
       } else if !Self.knownBoxes.contains(box.type), foreignBoxes.count < Self.mostForeignBoxes {
         foreignBoxes.insert(box.type)
       }
       position = box.end
     }
+  }
+
+  /// A whole box that can be copied to another file; nil where it can't.
+  private func carried(_ box: BoxHeader, _ window: SourceWindow) throws(FetchError) -> [UInt8]? {
+    guard box.type == "uuid" || box.type == "meta" || box.type == "udta", !box.runsToEnd,
+      box.payload - box.offset == 8, carriedBoxes.count < Self.mostForeignBoxes
+    else { return nil }
+    let carried = carriedBoxes.reduce(0) { $0 + $1.count }
+    guard box.size <= Self.mostCarriedBytes - Int64(carried),
+      let bytes = try window.bytes(at: box.offset, count: Int(box.size))
+    else { return nil }
+    // Items with a location say where they stand in the old file.
+    let hasLocations =
+      box.type == "meta" && bytes.count > 12
+      && bytes.boxes(in: 12..<bytes.count).contains { $0.type == "iloc" }
+    return hasLocations ? nil : bytes
   }
 
   /// Adds up the runs of a whole `moof` (ISO 14496-12 8.8.7 and 8.8.8).

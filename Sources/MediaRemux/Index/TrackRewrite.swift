@@ -70,14 +70,6 @@ struct TrackRewrite {
     return .box("tref", payload)
   }
 
-  /// The references to tracks that the output lacks, by their type.
-  var lostReferences: [String] {
-    carriage.references.filter { reference in
-      reference.type != "chap" && reference.type != "hint"
-        && !reference.tracks.allSatisfy { $0 == 0 || ids[$0] != nil }
-    }.map(\.type)
-  }
-
   /// The boxes that end a `trak`: user data and all that the muxer knows nothing of.
   ///
   /// - Parameter written: the muxer's own `udta`, or empty.
@@ -87,11 +79,16 @@ struct TrackRewrite {
     let own = UserData.children(of: written).filter { !types.contains($0.fourCharacters(4)) }
     let children = (own + source).flatMap { $0 }
     let userData = children.isEmpty ? [] : [UInt8].box("udta", children)
-    return userData + carriage.others.filter { isCopied($0) }.flatMap { $0 }
+    let others = carriage.others.filter { isCopied($0) }.map { box in
+      MetadataBox(box)?.box(isISO: format == .mp4) ?? box
+    }
+    return userData + others.flatMap { $0 }
   }
 
   /// What of a track's boxes says how it is to be played, and isn't a tag.
-  private static let playback: Set<String> = ["kind", "ludt", "tapt", "load", "clip", "matt", "kmat"]
+  private static let playback: Set<String> = [
+    "kind", "ludt", "tapt", "load", "clip", "matt", "kmat",
+  ]
 
   private func isCopied(_ box: [UInt8]) -> Bool {
     copiesMetadata || Self.playback.contains(box.fourCharacters(4))

@@ -51,7 +51,7 @@ struct MetadataBox: Hashable {
   ///
   /// - Returns: nil where it has no handler of iTunes items or of named keys.
   init?(_ meta: [UInt8]) {
-    guard meta.count > 16 else { return nil }
+    guard meta.count > 16, meta.fourCharacters(4) == "meta" else { return nil }
     let begin = meta.fourCharacters(12) == "hdlr" ? 8 : 12
     guard begin < meta.count else { return nil }
     let boxes = meta.boxes(in: begin..<meta.count)
