@@ -250,8 +250,15 @@ struct HostileSourceTests {
           in: .min ... .max, using: &generator)
       }
       mutant.removeLast(Int.random(in: 0...8, using: &generator))
-      _ = IndexAmendment.apply([amendment, amendment], to: mutant)
-      _ = try SourceIndex(SourceReader(mutant))
+      let index = try SourceIndex(SourceReader(mutant))
+      amendment.carriage = index.tracks.first?.carriage
+      amendment.isOpaque.toggle()
+      for format in ContainerFormat.allCases {
+        let change = IndexAmendment(
+          tracks: [amendment, amendment], movie: index.movie, format: format)
+        _ = change.apply(to: mutant)
+        _ = change.apply(to: moov)
+      }
     }
   }
 
@@ -301,10 +308,12 @@ struct HostileSourceTests {
     let output = SinkIO(descriptor: sink)
     let muxer = try Muxer(output, format: .mp4)
     defer { muxer.close() }
+    let plan = try StreamPlan(SourceDescription(demuxer), to: .mp4)
+    let index = SourceIndex()
     var pipeline = try PacketPipeline(
-      demuxer: demuxer, muxer: muxer, output: output,
-      plan: StreamPlan(SourceDescription(demuxer), to: .mp4), format: .mp4, log: log, gap: 0,
-      sourceIndex: SourceIndex(), settings: ExportSettings())
+      demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: .mp4, log: log, gap: 0,
+      sourceIndex: index, metadata: MetadataCarriage(demuxer, plan, index, to: .mp4),
+      settings: ExportSettings())
     try pipeline.run(availability: availability, onMessage: { _ in })
     try muxer.finish(log: log)
     let flag = CancellationFlag()

@@ -36,8 +36,12 @@ struct IndexAmendmentTests {
     .box("avc1", Array(repeating: 0, count: 78) + boxes)
   }
 
+  private func apply(_ tracks: [TrackAmendment], to moov: [UInt8]) -> [UInt8]? {
+    IndexAmendment(tracks: tracks, format: .mp4).apply(to: moov)
+  }
+
   private func amend(_ amendment: TrackAmendment) throws -> [UInt8] {
-    try #require(IndexAmendment.apply([amendment], to: Self.moov()))
+    try #require(apply([amendment], to: Self.moov()))
   }
 
   @Test func writesAnEditListThatShowsExactlyThePresentation() throws {
@@ -76,22 +80,22 @@ struct IndexAmendmentTests {
     let bytes = try amend(amendment)
     let stsd = try #require(
       bytes.box(["moov", "trak", "mdia", "minf", "stbl", "stsd"], in: 0..<bytes.count))
-    let entry = SourceIndex.parseSampleEntry(Array(bytes[stsd.payload]))
+    let entry = SampleEntry(Array(bytes[stsd.payload]), handler: "vide")
     #expect(entry.type == "avc1")
-    #expect(entry.boxes["clap"] == .box("clap", [7, 7]))
-    #expect(entry.boxes["avcC"] == .box("avcC", [1, 2, 3]))
+    #expect(entry.firstBoxes["clap"] == .box("clap", [7, 7]))
+    #expect(entry.firstBoxes["avcC"] == .box("avcC", [1, 2, 3]))
   }
 
   @Test func keepsQuickTimesTerminatorLast() throws {
     let entry = Self.visualEntry(boxes: .box("avcC", [1]) + [0, 0, 0, 0])
     var amendment = TrackAmendment()
     amendment.entryBoxes = [.box("clap", [7])]
-    let bytes = try #require(IndexAmendment.apply([amendment], to: Self.moov(entry: entry)))
+    let bytes = try #require(apply([amendment], to: Self.moov(entry: entry)))
     let stsd = try #require(
       bytes.box(["moov", "trak", "mdia", "minf", "stbl", "stsd"], in: 0..<bytes.count))
     #expect(bytes[(stsd.payload.upperBound - 4)..<stsd.payload.upperBound].allSatisfy { $0 == 0 })
-    let parsed = SourceIndex.parseSampleEntry(Array(bytes[stsd.payload]))
-    #expect(parsed.boxes["clap"] != nil)
+    let parsed = SampleEntry(Array(bytes[stsd.payload]), handler: "vide")
+    #expect(parsed.firstBoxes["clap"] != nil)
   }
 
   @Test func renamesAndReplaces() throws {
@@ -101,22 +105,22 @@ struct IndexAmendmentTests {
     let bytes = try amend(amendment)
     let stsd = try #require(
       bytes.box(["moov", "trak", "mdia", "minf", "stbl", "stsd"], in: 0..<bytes.count))
-    let entry = SourceIndex.parseSampleEntry(Array(bytes[stsd.payload]))
+    let entry = SampleEntry(Array(bytes[stsd.payload]), handler: "vide")
     #expect(entry.type == "dvh1")
-    #expect(entry.boxes["avcC"] == .box("avcC", [5, 5, 5, 5, 5]))
+    #expect(entry.firstBoxes["avcC"] == .box("avcC", [5, 5, 5, 5, 5]))
   }
 
   @Test func refusesWhatItCannotTakeApart() {
-    #expect(IndexAmendment.apply([], to: []) == nil)
-    #expect(IndexAmendment.apply([], to: .box("free", [])) == nil)
-    #expect(IndexAmendment.apply([TrackAmendment(), TrackAmendment()], to: Self.moov()) == nil)
+    #expect(apply([], to: []) == nil)
+    #expect(apply([], to: .box("free", [])) == nil)
+    #expect(apply([TrackAmendment(), TrackAmendment()], to: Self.moov()) == nil)
   }
 
   @Test func neverReadsPastTheEndOfCutBoxes() {
     let whole = Self.moov()
     for count in 0..<whole.count {
-      _ = IndexAmendment.apply([TrackAmendment()], to: Array(whole.prefix(count)))
-      _ = SourceIndex.parseSampleEntry(Array(whole.prefix(count)))
+      _ = apply([TrackAmendment()], to: Array(whole.prefix(count)))
+      _ = SampleEntry(Array(whole.prefix(count)), handler: "vide")
       _ = SourceIndex.parseEdits(Array(whole.prefix(count)))
     }
   }

@@ -111,9 +111,8 @@ struct PassthroughTests {
 
   // MARK: Tracks that a container has no place for
 
-  @Test(arguments: [ContainerFormat.mp4, .mov])
-  func leavesOutOneDataTrackAndSaysSo(format: ContainerFormat) throws {
-    let run = try RemuxRun(fixture("data_tracks.mov"), to: format)
+  @Test func leavesOutTheDataTrackThatMp4HasNoPlaceForAndSaysSo() throws {
+    let run = try RemuxRun(fixture("data_tracks.mov"))
     let probe = try run.probe()
     #expect(probe.video?.packets == 50)
     #expect(probe.audio?.packets == 95)
@@ -140,10 +139,13 @@ struct PassthroughTests {
     #expect(abs((run.outcome?.duration ?? 0) - 2.0) < 0.1)
   }
 
-  @Test func namesTheCoverThatMovHasNoPlaceFor() throws {
-    let run = try RemuxRun(fixture("cover.mp4"), to: .mov)
-    #expect(run.warnings.contains { $0.warning == .streamDropped && $0.message.contains("cover") })
-    #expect(try run.probe().video?.packets == 50)
+  @Test(arguments: ["cover.mp4", "cover_first.mp4", "cover.mkv"])
+  func keepsTheCoverAmongTheMetadataOfMov(name: String) throws {
+    let run = try RemuxRun(fixture(name), to: .mov)
+    let probe = try run.probe()
+    #expect(probe.streams.count(where: \.isCover) == 1)
+    #expect(probe.video?.packets == 50)
+    #expect(run.warnings.allSatisfy { $0.warning == .timestampsRepaired })
   }
 
   // MARK: Decided by content, not by name
@@ -198,8 +200,8 @@ private func sampleEntryBox(_ type: String, of file: URL) throws -> [UInt8]? {
   }
   for trak in bytes.boxes(in: moov.payload) where trak.type == "trak" {
     guard let stsd = bytes.box(["mdia", "minf", "stbl", "stsd"], in: trak.payload) else { continue }
-    let entry = SourceIndex.parseSampleEntry(Array(bytes[stsd.payload]))
-    if let box = entry.boxes[type] { return box }
+    let entry = SampleEntry(Array(bytes[stsd.payload]), handler: "vide")
+    if let box = entry.firstBoxes[type] { return box }
   }
   return nil
 }

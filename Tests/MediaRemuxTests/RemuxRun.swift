@@ -177,6 +177,7 @@ struct Probe: Decodable {
     var height: Int?
     var sample_aspect_ratio: String?
     var extradata_size: Int?
+    var color_range: String?
     var start_time: String?
     var duration: String?
     var nb_read_packets: String?

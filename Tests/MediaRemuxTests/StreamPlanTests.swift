@@ -137,6 +137,28 @@ struct StreamPlanTests {
     #expect(plan.reports.last?.action == .kept)
   }
 
+  /// Tag, handler, whether the source is QuickTime's; carried to mp4, carried to mov.
+  @Test(arguments: [
+    ("mebx", "meta", true, false, true), ("mebx", "meta", false, false, true),
+    ("mett", "meta", true, true, true), ("gpmd", "meta", false, true, true),
+    ("fdsc", "fdsc", false, true, true), ("fdsc", "fdsc", true, false, true),
+    ("tmcd", "tmcd", true, true, true), ("rtp ", "hint", false, false, false),
+  ])
+  func dataGoesWhereItsSamplesMeanSomething(
+    tag: String, handler: String, isQuickTime: Bool, mp4: Bool, mov: Bool
+  ) throws {
+    var data = StreamDescription(index: 1, kind: .data, codec: "none")
+    data.tag = tag
+    data.opaqueHandler = handler
+    var source = SourceDescription(format: "mov,mp4", streams: [Self.video("h264"), data])
+    source.isQuickTime = isQuickTime
+    for (format, isCarried) in [(ContainerFormat.mp4, mp4), (.mov, mov)] {
+      let plan = try StreamPlan(source, to: format)
+      #expect(plan.entries[1].isOpaque == isCarried)
+      #expect(plan.warnings.count == (isCarried ? 0 : 1))
+    }
+  }
+
   @Test(arguments: [("mov_text", true), ("subrip", false), ("hdmv_pgs_subtitle", false)])
   func subtitlesAreKeptWhereTheyFit(codec: String, isKept: Bool) throws {
     let plan = try Self.plan([
@@ -152,8 +174,18 @@ struct StreamPlanTests {
     let film = Self.video("h264", index: 1)
     #expect(try Self.plan([cover, film]).kept.count == 2)
     let mov = try Self.plan([cover, film], .mov)
-    #expect(mov.kept.map(\.description.index) == [1])
-    #expect(mov.warnings.first?.message.contains("cover") == true)
+    #expect(mov.kept.filter { $0.isTrack(in: .mov) }.map(\.description.index) == [1])
+    #expect(mov.reports.first?.reason == "kept among the metadata")
+    var webp = cover
+    webp.codec = "webp"
+    for format in ContainerFormat.allCases {
+      let plan = try Self.plan([webp, film], format)
+      #expect(plan.kept.map(\.description.index) == [1])
+      #expect(plan.warnings.first?.message.contains("cover") == true)
+    }
+    var chapterPicture = cover
+    chapterPicture.isTimedThumbnail = true
+    #expect(try Self.plan([chapterPicture, film]).warnings.map(\.warning) == [.streamDropped])
     #expect(Self.refusal([cover], .mp4)?.code == .cannotPassthrough)
   }
 
