@@ -14,7 +14,6 @@ struct StreamPlan: Hashable {
     /// Whether the person wants it; what isn't wanted is dropped, and no loss.
     var isSelected = true
 
-
     /// Whether its samples are copied under the source's own description, whatever they are.
     var isOpaque: Bool {
       action != .dropped && description.kind.isOpaque && description.opaqueHandler != nil
