@@ -22,8 +22,10 @@ extension PacketPipeline {
         isFullRange: parameters.color_range == AVCOL_RANGE_JPEG)
     }
     guard let source = track.sourceTrack else {
-      if kind == .video {
-        amendment.entryBoxes = SideDataBoxes.boxes(of: demuxer.streams[track.source])
+      let stream = demuxer.streams[track.source]
+      if kind == .video { amendment.entryBoxes = SideDataBoxes.boxes(of: stream) }
+      if metadata.copiesSource {
+        amendment.tags = StreamTags.box(of: Metadata(stream.pointee.metadata).tags)
       }
       return
     }

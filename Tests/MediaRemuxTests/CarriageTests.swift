@@ -213,7 +213,7 @@ struct CarriageTests {
       "aac", "-metadata", "title=Tüte", "-metadata", "DIRECTOR=me", "-metadata",
       "com.apple.quicktime.make=Apple", "-metadata", "track=A1", "-metadata:s:a", "title=Kommentar",
       "-metadata:s:a", "language=ger", "-disposition:a", "comment+hearing_impaired+original",
-      "-metadata:s:v", "stereo_mode=left_right", file.path,
+      "-metadata:s:a", "RATING=5", "-metadata:s:v", "stereo_mode=left_right", file.path,
     ])
     let run = try RemuxRun(file, to: format)
     let probe = try run.probe()
@@ -230,6 +230,10 @@ struct CarriageTests {
     #expect(probe.video?.color_range == "pc")
     let name = try BoxTree.index(of: run.output).tracks[1]["udta", "name"].payload
     #expect(name == Array("Kommentar".utf8))
+    let tracks = try BoxTree.index(of: run.output).tracks
+    let own = MetadataBox(.box("meta", tracks[1]["meta"].payload))
+    #expect(own?.names == ["RATING"])
+    #expect(!tracks[0].has("meta"))
     let lost = run.warnings.filter { $0.warning == .propertyLost }
     #expect(
       lost.map(\.message) == ["role \"original\" of stream 1 lost: the container cannot hold it"])
@@ -262,6 +266,27 @@ struct CarriageTests {
       if format == .mp4 { #expect(boxes["dec3"] == configuration) }
       #expect(try run.probe().audio?.packets == Probe(source).audio?.packets)
     }
+  }
+
+  @Test(arguments: ContainerFormat.allCases)
+  func strippingLeavesHowItIsPlayedAndNoTag(format: ContainerFormat) throws {
+    let scratch = try Scratch()
+    let source = try Self.base(scratch, "strip.mp4", timed: "mett")
+    var settings = ExportSettings()
+    settings.metadata.strips = true
+    settings.isStrict = true
+    let run = try RemuxRun(source, to: format, settings: settings)
+    #expect(run.error?.reason == nil && run.outcome != nil, "\(String(describing: run.error))")
+    let index = try BoxTree.index(of: run.output)
+    #expect(index.tracks.count == 4)
+    #expect(!index.has("meta") && !index.has("uuid") && !index.has("udta"))
+    #expect(index["mvhd"].payload.integer(4, 8) == 0)
+    #expect(index.tracks[2]["mdia", "elng"].payload == words(0) + zeroEnded("zh-Hant"))
+    #expect(index.tracks[2]["tref", "fall"].payload == words(2))
+    #expect(index.tracks[2]["tkhd"].payload.integer(34, 2) == 5)
+    #expect(index.tracks[2]["udta"].children.map(\.type) == ["kind", "ludt"])
+    #expect(try topBoxes(run.output).last == "mdat")
+    #expect(try Self.isSilent(run.output))
   }
 
   @Test func boxesThatAreTooLargeAreNamed() throws {

@@ -27,6 +27,8 @@ struct TrackAmendment: Hashable {
   var colours: [[UInt8]] = []
   /// Whole boxes for the track's user data, where it has none of the type.
   var userData: [[UInt8]] = []
+  /// The track's own tags, where no box of the source has them.
+  var tags: MetadataBox?
   /// What the source's track says of itself; nil where the source has no such tracks.
   var carriage: TrackCarriage?
   /// Whether the samples go under the source's own description.
@@ -181,7 +183,8 @@ struct IndexAmendment: Hashable {
       }
     }
     userData = Self.added(amendment.userData, to: userData)
-    return .box("trak", payload + (rewrite?.tail(userData) ?? userData))
+    let tags = amendment.tags?.box(isISO: format == .mp4) ?? []
+    return .box("trak", payload + (rewrite?.tail(userData) ?? userData) + tags)
   }
 
   /// A `udta` with more boxes, where it has none of their types.

@@ -7,7 +7,9 @@ import FetchCore
 ///
 /// What goes beyond is left behind, and named.
 struct CopyBudget: Hashable {
-  private(set) var left: Int64 = 64 << 20
+  ///
+  /// A large cover picture fits; so do a few copies of all of it in memory.
+  private(set) var left: Int64 = 24 << 20
   /// Types of boxes that were too large.
   private(set) var refused: Set<String> = []
 
