@@ -45,16 +45,18 @@ final class Muxer {
 
   /// Adds a stream that carries all that the source's stream does.
   ///
+  /// - Parameter conversion: what the stream becomes, where its packets aren't copied.
   /// - Returns: the output's index.
   func add(
     copyOf source: UnsafeMutablePointer<AVStream>, sampleEntry: String?, format: ContainerFormat,
-    edits: MetadataEdits
+    edits: MetadataEdits, conversion: SubtitleConversion? = nil
   ) throws(FetchError) -> Int {
     guard let context, let stream = avformat_new_stream(context, nil) else {
       throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil)
     }
     let result = avcodec_parameters_copy(stream.pointee.codecpar, source.pointee.codecpar)
     if result < 0 { throw AVError(code: result).fetchError(.writing, evidence: nil) }
+    try conversion?.describe(in: stream.pointee.codecpar)
     let codec = source.pointee.codecpar.pointee.codec_id
     if let sampleEntry = sampleEntry == "dvh1" ? "hvc1" : sampleEntry {
       // libavformat 59 knows no `dvh1`: the name is put right in the finished index.
@@ -66,7 +68,8 @@ final class Muxer {
         context.pointee.strict_std_compliance = FF_COMPLIANCE_NORMAL
       }
     }
-    stream.pointee.time_base = timeBase(for: source, format: format)
+    stream.pointee.time_base =
+      conversion == nil ? timeBase(for: source, format: format) : SubtitleConversion.timeBase
     stream.pointee.avg_frame_rate = source.pointee.avg_frame_rate
     stream.pointee.r_frame_rate = source.pointee.r_frame_rate
     // The container's pixel aspect wins over the bitstream's, and the muxer wants to see one only.
@@ -205,6 +208,22 @@ final class Muxer {
     try io.rethrow()
     if result < 0 {
       throw AVError(code: result).fetchError(.writingHeader, evidence: log.lastError)
+    }
+    hideTimedText()
+  }
+
+  /// Keeps the muxer from putting samples of its own between subtitles.
+  ///
+  /// libavformat 59 ends a timed text as soon as another stream's stamp, in that stream's ticks, is
+  /// larger; where texts follow each other without a pause, that makes a sample of no length. Past
+  /// the header it knows timed text only by this number.
+  private func hideTimedText() {
+    guard let context else { return }
+    for index in 0..<Int(context.pointee.nb_streams) {
+      guard let parameters = context.pointee.streams[index]?.pointee.codecpar else { continue }
+      if parameters.pointee.codec_id == AV_CODEC_ID_MOV_TEXT {
+        parameters.pointee.codec_id = AV_CODEC_ID_NONE
+      }
     }
   }
 

@@ -35,6 +35,8 @@ struct PacketPipeline {
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
     var lastDelta: Int64 = 0
+    /// Where the stream becomes mov_text; its samples then count in the output's time base.
+    var conversion: SubtitleConversion?
   }
 
   let demuxer: Demuxer
@@ -85,18 +87,23 @@ struct PacketPipeline {
 
     let start = try Self.start(of: plan, streams, sourceFormat: demuxer.formatName)
     var outputs: [(StreamPlan.Entry, Int)] = []
+    var conversions: [Int: SubtitleConversion] = [:]
+    let frameHeight = plan.kept.lazy.compactMap(\.description.height).first
     for entry in plan.entries {
       let index = entry.description.index
       guard entry.isTrack(in: format) else {
         if !entry.isSelected || !entry.description.kind.isMedia { demuxer.discard(stream: index) }
         continue
       }
+      if entry.action == .converted {
+        conversions[index] = try SubtitleConversion(of: streams[index], frameHeight: frameHeight)
+      }
       let made =
         entry.isOpaque
         ? try muxer.add(opaque: streams[index])
         : try muxer.add(
           copyOf: streams[index], sampleEntry: entry.sampleEntry, format: format,
-          edits: settings.metadata)
+          edits: settings.metadata, conversion: conversions[index])
       outputs.append((entry, made))
     }
     if let context = demuxer.formatContext {
@@ -139,7 +146,8 @@ struct PacketPipeline {
           padding: try Self.padding(
             of: streams[index], sourceFormat: demuxer.formatName, to: to),
           hash: settings.verification == .hash
-            ? try PayloadHash(PayloadForm(streams[index].pointee.codecpar.pointee)) : nil))
+            ? try PayloadHash(PayloadForm(streams[index].pointee.codecpar.pointee)) : nil,
+          conversion: conversions[index]))
     }
   }
 
@@ -190,11 +198,12 @@ struct PacketPipeline {
     availability: SourceAvailability, onMessage: (RemuxMessage) -> Void
   ) throws(FetchError) {
     let packet = try Packet()
+    let converted = try Packet()
     var lastReport = ContinuousClock.now
     var sinceReport = 0
     while case .packet = try demuxer.read(into: packet, log: log) {
       if availability.isCancelled { throw .cancelled }
-      try move(packet)
+      try move(packet, converting: converted)
       packet.clear()
       sinceReport += 1
       guard sinceReport >= 32 else { continue }
@@ -207,10 +216,17 @@ struct PacketPipeline {
           RemuxCounters(
             sourcePosition: sourcePosition, packets: packets, bytesWritten: output.bytesWritten)))
     }
+    for at in tracks.indices {
+      tracks[at].conversion?.finish()
+      try writeConverted(at, through: converted)
+    }
   }
 
+  /// - Parameter converted: clear; what a conversion makes goes through it.
   @inline(__always)
-  private mutating func move(_ packet: Packet) throws(FetchError) {
+  private mutating func move(
+    _ packet: Packet, converting converted: Packet
+  ) throws(FetchError) {
     let stream = packet.stream
     if let position = packet.position {
       sourcePosition = max(sourcePosition, position.clampedSum(Int64(packet.size)))
@@ -227,10 +243,29 @@ struct PacketPipeline {
       return
     }
     if jumps != nil { try closeJump(before: packet, at) }
+    if let conversion = tracks[at].conversion {
+      try conversion.take(packet, shift: tracks[at].shift)
+      try writeConverted(at, through: converted)
+      packets += 1
+      return
+    }
     try tracks.withUnsafeMutableBufferPointer { buffer throws(FetchError) in
       try Self.write(packet, on: &buffer[at], muxer: muxer, log: log)
     }
     packets += 1
+  }
+
+  /// Writes the samples of a converted stream that are ready.
+  private mutating func writeConverted(
+    _ at: Int, through packet: Packet
+  ) throws(FetchError) {
+    guard let conversion = tracks[at].conversion else { return }
+    while try conversion.next(into: packet) {
+      defer { packet.clear() }
+      try tracks.withUnsafeMutableBufferPointer { buffer throws(FetchError) in
+        try Self.write(packet, on: &buffer[at], muxer: muxer, log: log)
+      }
+    }
   }
 
   private mutating func closeJump(before packet: Packet, _ at: Int) throws(FetchError) {
@@ -251,12 +286,15 @@ struct PacketPipeline {
   private static func write(
     _ packet: Packet, on track: inout Track, muxer: Muxer, log: AVLog
   ) throws(FetchError) {
+    let isConverted = track.conversion != nil
+    let from = isConverted ? SubtitleConversion.timeBase : track.from
+    let shift = isConverted ? 0 : track.shift
     let size = packet.size
     let flags = packet.flags
     let isCorrupt = flags & AV_PKT_FLAG_CORRUPT != 0
     if isCorrupt { track.corruptPackets += 1 }
     track.endsCorrupt = isCorrupt
-    var duration = try MediaTime.rescale(packet.duration, track.from, track.to)
+    var duration = try MediaTime.rescale(packet.duration, from, track.to)
     // What libavformat flushes at the end of a short transport stream has no duration.
     if track.isCoarse || (duration <= 0 && track.entry.description.kind == .audio) {
       let samples = av_get_audio_frame_duration2(track.parameters, size)
@@ -283,10 +321,10 @@ struct PacketPipeline {
     var pts: Int64?
     var dts: Int64?
     if let stamp = packet.pts {
-      pts = try MediaTime.rescale(stamp - track.shift, track.from, track.to)
+      pts = try MediaTime.rescale(stamp - shift, from, track.to)
     }
     if let stamp = packet.dts {
-      dts = try MediaTime.rescale(stamp - track.shift, track.from, track.to)
+      dts = try MediaTime.rescale(stamp - shift, from, track.to)
     }
     var stamps = track.repair.next(pts: pts, dts: dts, duration: duration)
     if track.entry.description.isAttachedPicture { stamps = .init(pts: 0, dts: 0) }

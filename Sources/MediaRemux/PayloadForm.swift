@@ -16,8 +16,6 @@ enum PayloadForm: Hashable {
   /// AV1 open bitstream units; the muxer leaves out those that ISO files don't have (AV1 in
   /// ISOBMFF 2.4).
   case units
-  /// Text samples; one without text only marks a pause.
-  case text
 
   /// Gives the pieces of `payload` that are the same in every container, in order.
   ///
@@ -29,8 +27,6 @@ enum PayloadForm: Hashable {
     case .lengths(let size): Self.unitsBehindLengths(payload, size) { Self.give($0, take) }
     case .adts: take(Self.withoutHeader(payload))
     case .units: Self.carriedUnits(payload, take)
-    case .text:
-      if payload.contains(where: { $0 != 0 }) { take(payload) }
     }
   }
 

@@ -72,7 +72,6 @@ extension PayloadForm {
       self = isRecord ? .lengths(Int(configuration[21] & 3) + 1) : .startCodes
     case AV_CODEC_ID_AAC: self = configuration.isEmpty ? .adts : .plain
     case AV_CODEC_ID_AV1: self = .units
-    case AV_CODEC_ID_MOV_TEXT: self = .text
     default: self = .plain
     }
   }

@@ -29,7 +29,8 @@ extension PacketPipeline {
     for track in tracks
     where track.line.packets > 0 && !track.entry.description.isAttachedPicture {
       var amendment = TrackAmendment()
-      if track.entry.description.kind.isMedia || track.entry.isOpaque {
+      let kind = track.entry.description.kind
+      if kind.isMedia || kind == .subtitle || track.entry.isOpaque {
         amendment.presentation = try presentation(of: track, origin: origin)
       }
       if track.entry.sampleEntry == "dvh1" { amendment.sampleEntry = "dvh1" }
@@ -70,7 +71,7 @@ extension PacketPipeline {
       if sourceEnd < end - tick - 1, sourceEnd > begin { end = sourceEnd }
     }
     let delay = begin - (try MediaTime.rescale(origin.value, origin.base, track.to))
-    // Data may begin before the first picture; what comes earlier than the film is not shown.
+    // Texts and data may begin before the first picture; what comes earlier is not shown.
     let early = max(-delay, 0)
     return TrackAmendment.Presentation(
       delay: max(delay, 0), mediaStart: begin - first + early,

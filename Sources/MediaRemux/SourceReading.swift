@@ -60,6 +60,7 @@ extension StreamDescription {
     switch kind {
     case .video: hasMedia = isAttachedPicture || (width != nil && height != nil)
     case .audio: hasMedia = sampleRate != nil
+    case .subtitle: isDecodable = SubtitleConversion.isPossible(parameters.codec_id)
     default: break
     }
     if codec == "hevc" {

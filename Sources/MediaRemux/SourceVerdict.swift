@@ -32,6 +32,12 @@ extension PacketPipeline {
           .timestampsRepaired,
           "the source's clock jumps \(jumps.jumps) times; the jumps were closed"))
     }
+    for track in tracks {
+      if let conversion = track.conversion { warnings += conversion.warnings(stream: track.source) }
+      if track.entry.description.kind == .subtitle, track.line.packets == 0 {
+        emptyStreams.append((track.source, "it is announced but empty"))
+      }
+    }
     for track in media {
       let index = track.source
       try judgeCorruption(of: track)

@@ -40,6 +40,8 @@ struct StreamDescription: Hashable {
   /// Whether pictures are stored in another order than they are shown, in a container that has no
   /// presentation times (AVI).
   var lacksPresentationTimes = false
+  /// Whether libavcodec can decode this text and encode mov_text.
+  var isDecodable = true
 
   init(index: Int, kind: StreamReport.Kind, codec: String) {
     self.index = index

@@ -165,9 +165,19 @@ struct StreamPlan: Hashable {
       }
       entry.sampleEntry = try sampleEntry(stream, format: format, warnings: &warnings)
     case .subtitle:
-      guard case .refused = CodecSupport.of(stream.codec, in: format) else { return entry }
-      let reason = "\(format.rawValue) cannot hold \(stream.codecName) unchanged"
-      drop(reason, saying: "\(name) dropped: \(reason)")
+      switch SubtitleSupport.of(stream, in: format) {
+      case .held:
+        break
+      case .text(let loss):
+        entry.action = .converted
+        entry.reason = "it becomes mov_text: \(loss)"
+        entry.sampleEntry = "tx3g"
+        warnings.append(
+          FetchWarning(
+            .streamConverted, stream: stream.index, "\(name) becomes mov_text: \(loss)"))
+      case .refused(let reason):
+        drop(reason, saying: "\(name) dropped: \(reason)")
+      }
     case .data, .attachment, .unknown:
       if stream.isChapterTrack {
         drop("its chapters are kept")

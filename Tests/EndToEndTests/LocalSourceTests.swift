@@ -48,6 +48,32 @@ struct LocalSourceTests {
     #expect(VidfetchRun.parts(in: run.work) == [])
   }
 
+  @Test func textSubtitlesAreSaidToBeConverted() throws {
+    let run = try VidfetchRun()
+    try """
+    1
+    00:00:00,500 --> 00:00:01,500
+    Hello
+
+
+    """.write(toFile: run.file("a.srt"), atomically: true, encoding: .utf8)
+    _ = try runTool([
+      "ffmpeg", "-v", "error", "-i", FixtureFile.media("plain.mp4"), "-i", run.file("a.srt"),
+      "-map", "0:v", "-map", "1", "-c", "copy", "-c:s", "subrip", run.file("a.mkv"),
+    ])
+    let outcome = try run.run(["--json", "-o", "a.mp4", "a.mkv"])
+    #expect(outcome.status == .exited(0), "\(outcome.stderr)")
+    let result = try outcome.result()
+    let stream = try #require(result.streams?.last)
+    #expect(stream.type == "subtitle" && stream.codec == "subrip")
+    #expect(stream.action == "converted")
+    #expect(stream.reason?.contains("mov_text") == true)
+    #expect(
+      result.warnings?.contains { $0.stream == 1 && $0.warning == "stream_converted" } == true)
+    #expect(outcome.stderr.contains("becomes mov_text"))
+    #expect(try MediaFacts(run.file("a.mp4")).packets["mov_text"] == 2)
+  }
+
   @Test func foldersAndDevicesAreNoSources() throws {
     let run = try VidfetchRun()
     for source in ["/tmp", "/dev/null"] {

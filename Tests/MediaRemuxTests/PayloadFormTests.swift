@@ -59,11 +59,6 @@ struct PayloadFormTests {
     #expect(pieces(.units, endless) == endless)
   }
 
-  @Test func textWithoutTextIsAPause() {
-    #expect(pieces(.text, [0, 0]) == [])
-    #expect(pieces(.text, [0, 1, 65]) == [0, 1, 65])
-  }
-
   @Test func hashesPiecesInOrder() throws {
     // SHA-256 of "abc" (FIPS 180-2, appendix B.1).
     let hash = try PayloadHash(.plain)

@@ -159,13 +159,46 @@ struct StreamPlanTests {
     }
   }
 
-  @Test(arguments: [("mov_text", true), ("subrip", false), ("hdmv_pgs_subtitle", false)])
-  func subtitlesAreKeptWhereTheyFit(codec: String, isKept: Bool) throws {
-    let plan = try Self.plan([
-      Self.video("h264"), StreamDescription(index: 1, kind: .subtitle, codec: codec),
-    ])
-    #expect(plan.kept.count == (isKept ? 2 : 1))
-    #expect(plan.warnings.isEmpty == isKept)
+  @Test(
+    arguments: [
+      ("mov_text", .kept, .kept), ("subrip", .converted, .converted),
+      ("ass", .converted, .converted),
+      ("ssa", .converted, .converted), ("webvtt", .converted, .converted),
+      ("text", .converted, .converted), ("dvd_subtitle", .kept, .dropped),
+      ("hdmv_pgs_subtitle", .dropped, .dropped), ("dvb_subtitle", .dropped, .dropped),
+      ("xsub", .dropped, .dropped), ("dvb_teletext", .dropped, .dropped),
+      ("eia_608", .dropped, .kept), ("ttml", .dropped, .dropped), ("none", .dropped, .dropped),
+    ] as [(String, StreamReport.Action, StreamReport.Action)])
+  func subtitlesAreKeptConvertedOrDropped(
+    codec: String, inMp4: StreamReport.Action, inMov: StreamReport.Action
+  ) throws {
+    let subtitle = StreamDescription(index: 1, kind: .subtitle, codec: codec)
+    for (format, action) in [(ContainerFormat.mp4, inMp4), (.mov, inMov)] {
+      let plan = try Self.plan([Self.video("h264"), subtitle], format)
+      let report = try #require(plan.reports.last)
+      #expect(report.action == action)
+      #expect((report.reason == nil) == (action == .kept))
+      #expect(plan.warnings.map(\.stream) == (action == .kept ? [] : [1]))
+      let name: FetchWarning.Name? =
+        switch action {
+        case .kept: nil
+        case .converted: .streamConverted
+        case .dropped: .streamDropped
+        }
+      #expect(plan.warnings.first?.warning == name)
+    }
+  }
+
+  @Test func pictureSubtitlesAreDroppedForBeingPictures() throws {
+    let subtitle = StreamDescription(index: 1, kind: .subtitle, codec: "hdmv_pgs_subtitle")
+    let plan = try Self.plan([Self.video("h264"), subtitle])
+    #expect(plan.reports.last?.reason?.contains("pictures, which cannot become text") == true)
+  }
+
+  @Test func textIsDroppedWhereLibavcodecCannotConvertIt() throws {
+    var subtitle = StreamDescription(index: 1, kind: .subtitle, codec: "subrip")
+    subtitle.isDecodable = false
+    #expect(try Self.plan([Self.video("h264"), subtitle]).reports.last?.action == .dropped)
   }
 
   @Test func aCoverIsNotTheFilm() throws {

@@ -84,6 +84,8 @@ struct EditedSamples {
     }
     let missing = all.distinct - listed.distinct
     guard missing > 0 else { return }
+    // What lasts no time is outside by rounding; of subtitles, it is the end of the last one.
+    if stream.kind == .subtitle, all.filled == listed.filled { return }
     let outside = EditList(track).samplesOutside(all)
     guard missing <= outside else {
       throw Self.damaged(
@@ -127,6 +129,8 @@ struct SampleList {
   var count: Int64 = 0
   /// How many of them are different samples.
   var distinct: Int64 = 0
+  /// How many are more than the two bytes of an empty text (3GPP TS 26.245 5.17).
+  var filled: Int64 = 0
 
   init(times: [Int64], timescale: UInt64) {
     self.times = times
@@ -146,6 +150,7 @@ struct SampleList {
     for index in 0..<entries {
       guard let sample = avformat_index_get_entry(stream, index) else { continue }
       times.append(sample.pointee.timestamp)
+      if cff_index_size(sample) > 2 { filled += 1 }
       if sample.pointee.pos <= last, cff_index_size(sample) > 0 { isRising = false }
       last = sample.pointee.pos
     }
