@@ -127,6 +127,17 @@ struct SubtitleConversionTests {
     #expect(run.outcome?.ledger.last?.packets == 5)
   }
 
+  @Test(arguments: ["subrip", "mov_text"])
+  func theHashOfWhatWasWrittenIsFound(codec: String) throws {
+    let source = try Film(
+      subtitles: Self.srt, "srt", codec: codec, container: codec == "mov_text" ? "mp4" : "mkv")
+    var settings = ExportSettings()
+    settings.verification = .hash
+    settings.isStrict = true
+    let run = try RemuxRun(source.url, settings: settings)
+    #expect(run.outcome?.ledger.allSatisfy { $0.sha256 != nil } == true, "\(run.messages)")
+  }
+
   // MARK: What hangs on the track
 
   @Test(arguments: [ContainerFormat.mp4, .mov])
@@ -220,6 +231,9 @@ struct SubtitleConversionTests {
       run.warnings.contains {
         $0.warning == .propertyLost && $0.message == "1 subtitles of stream 2 are damaged and lost"
       })
+    var settings = ExportSettings()
+    settings.isStrict = true
+    #expect(try RemuxRun(source.url, settings: settings).error?.code == .cannotPassthrough)
   }
 }
 
