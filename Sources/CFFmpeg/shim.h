@@ -25,6 +25,7 @@
 #include <libavutil/stereo3d.h>
 
 static const int cff_error_eof = AVERROR_EOF;
+static const int cff_error_again = AVERROR(EAGAIN);
 static const int cff_error_exit = AVERROR_EXIT;
 static const int cff_error_io = AVERROR(EIO);
 static const int cff_error_permission = AVERROR(EPERM);

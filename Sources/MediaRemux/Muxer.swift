@@ -45,18 +45,18 @@ final class Muxer {
 
   /// Adds a stream that carries all that the source's stream does.
   ///
-  /// - Parameter conversion: what the stream becomes, where its packets aren't copied.
+  /// - Parameter stage: what the packets go through, where they aren't copied.
   /// - Returns: the output's index.
   func add(
     copyOf source: UnsafeMutablePointer<AVStream>, sampleEntry: String?, format: ContainerFormat,
-    edits: MetadataEdits, conversion: SubtitleConversion? = nil
+    edits: MetadataEdits, stage: (any PacketStage)? = nil
   ) throws(FetchError) -> Int {
     guard let context, let stream = avformat_new_stream(context, nil) else {
       throw AVError(code: cff_error_no_memory).fetchError(.writing, evidence: nil)
     }
     let result = avcodec_parameters_copy(stream.pointee.codecpar, source.pointee.codecpar)
     if result < 0 { throw AVError(code: result).fetchError(.writing, evidence: nil) }
-    try conversion?.describe(in: stream.pointee.codecpar)
+    try stage?.describe(in: stream.pointee.codecpar)
     let codec = source.pointee.codecpar.pointee.codec_id
     if let sampleEntry = sampleEntry == "dvh1" ? "hvc1" : sampleEntry {
       // libavformat 59 knows no `dvh1`: the name is put right in the finished index.
@@ -68,8 +68,7 @@ final class Muxer {
         context.pointee.strict_std_compliance = FF_COMPLIANCE_NORMAL
       }
     }
-    stream.pointee.time_base =
-      conversion == nil ? timeBase(for: source, format: format) : SubtitleConversion.timeBase
+    stream.pointee.time_base = stage?.timeBase ?? timeBase(for: source, format: format)
     stream.pointee.avg_frame_rate = source.pointee.avg_frame_rate
     stream.pointee.r_frame_rate = source.pointee.r_frame_rate
     // The container's pixel aspect wins over the bitstream's, and the muxer wants to see one only.

@@ -35,8 +35,10 @@ struct PacketPipeline {
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
     var lastDelta: Int64 = 0
-    /// Where the stream becomes mov_text; its samples then count in the output's time base.
-    var conversion: SubtitleConversion?
+    /// What the packets go through before they are written; nil where they are copied.
+    let stage: (any PacketStage)?
+    /// Whether the source tells no time of its sound but its order (AVI).
+    let runsOn: Bool
   }
 
   let demuxer: Demuxer
@@ -87,7 +89,7 @@ struct PacketPipeline {
 
     let start = try Self.start(of: plan, streams, sourceFormat: demuxer.formatName)
     var outputs: [(StreamPlan.Entry, Int)] = []
-    var conversions: [Int: SubtitleConversion] = [:]
+    var stages: [Int: any PacketStage] = [:]
     let frameHeight = plan.kept.lazy.compactMap(\.description.height).first
     for entry in plan.entries {
       let index = entry.description.index
@@ -96,14 +98,16 @@ struct PacketPipeline {
         continue
       }
       if entry.action == .converted {
-        conversions[index] = try SubtitleConversion(of: streams[index], frameHeight: frameHeight)
+        stages[index] = try SubtitleConversion(of: streams[index], frameHeight: frameHeight)
+      } else if entry.ordersPictures {
+        stages[index] = try PictureOrdering(of: streams[index])
       }
       let made =
         entry.isOpaque
         ? try muxer.add(opaque: streams[index])
         : try muxer.add(
           copyOf: streams[index], sampleEntry: entry.sampleEntry, format: format,
-          edits: settings.metadata, conversion: conversions[index])
+          edits: settings.metadata, stage: stages[index])
       outputs.append((entry, made))
     }
     if let context = demuxer.formatContext {
@@ -125,7 +129,7 @@ struct PacketPipeline {
       trackOf[index] = tracks.count
       let to = muxer.timeBase(of: made)
       let isCoarse =
-        entry.description.kind == .audio && av_cmp_q(from, to) > 0
+        entry.description.kind == .audio && (av_cmp_q(from, to) > 0 || entry.soundRunsOn)
         && !entry.description.codec.hasPrefix("pcm_")
       let tick = isCoarse ? try MediaTime.rescale(1, from, to) : 0
       let listed = Int64(avformat_index_get_entries_count(streams[index]))
@@ -147,7 +151,7 @@ struct PacketPipeline {
             of: streams[index], sourceFormat: demuxer.formatName, to: to),
           hash: settings.verification == .hash
             ? try PayloadHash(PayloadForm(streams[index].pointee.codecpar.pointee)) : nil,
-          conversion: conversions[index]))
+          stage: stages[index], runsOn: entry.soundRunsOn))
     }
   }
 
@@ -198,12 +202,12 @@ struct PacketPipeline {
     availability: SourceAvailability, onMessage: (RemuxMessage) -> Void
   ) throws(FetchError) {
     let packet = try Packet()
-    let converted = try Packet()
+    let staged = try Packet()
     var lastReport = ContinuousClock.now
     var sinceReport = 0
     while case .packet = try demuxer.read(into: packet, log: log) {
       if availability.isCancelled { throw .cancelled }
-      try move(packet, converting: converted)
+      try move(packet, through: staged)
       packet.clear()
       sinceReport += 1
       guard sinceReport >= 32 else { continue }
@@ -217,15 +221,15 @@ struct PacketPipeline {
             sourcePosition: sourcePosition, packets: packets, bytesWritten: output.bytesWritten)))
     }
     for at in tracks.indices {
-      tracks[at].conversion?.finish()
-      try writeConverted(at, through: converted)
+      try tracks[at].stage?.finish()
+      try writeStaged(at, through: staged)
     }
   }
 
-  /// - Parameter converted: clear; what a conversion makes goes through it.
+  /// - Parameter staged: clear; what a stage gives goes through it.
   @inline(__always)
   private mutating func move(
-    _ packet: Packet, converting converted: Packet
+    _ packet: Packet, through staged: Packet
   ) throws(FetchError) {
     let stream = packet.stream
     if let position = packet.position {
@@ -243,9 +247,9 @@ struct PacketPipeline {
       return
     }
     if jumps != nil { try closeJump(before: packet, at) }
-    if let conversion = tracks[at].conversion {
-      try conversion.take(packet, shift: tracks[at].shift)
-      try writeConverted(at, through: converted)
+    if let stage = tracks[at].stage {
+      try stage.take(packet, shift: tracks[at].shift)
+      try writeStaged(at, through: staged)
       packets += 1
       return
     }
@@ -255,16 +259,14 @@ struct PacketPipeline {
     packets += 1
   }
 
-  /// Writes the samples of a converted stream that are ready.
-  private mutating func writeConverted(
-    _ at: Int, through packet: Packet
-  ) throws(FetchError) {
-    guard let conversion = tracks[at].conversion else { return }
-    while try conversion.next(into: packet) {
-      defer { packet.clear() }
+  /// Writes what a stream's stage has ready.
+  private mutating func writeStaged(_ at: Int, through packet: Packet) throws(FetchError) {
+    guard let stage = tracks[at].stage else { return }
+    while try stage.next(into: packet) {
       try tracks.withUnsafeMutableBufferPointer { buffer throws(FetchError) in
         try Self.write(packet, on: &buffer[at], muxer: muxer, log: log)
       }
+      packet.clear()
     }
   }
 
@@ -286,9 +288,8 @@ struct PacketPipeline {
   private static func write(
     _ packet: Packet, on track: inout Track, muxer: Muxer, log: AVLog
   ) throws(FetchError) {
-    let isConverted = track.conversion != nil
-    let from = isConverted ? SubtitleConversion.timeBase : track.from
-    let shift = isConverted ? 0 : track.shift
+    let from = track.stage?.timeBase ?? track.from
+    let shift = track.stage == nil ? track.shift : 0
     let size = packet.size
     let flags = packet.flags
     let isCorrupt = flags & AV_PKT_FLAG_CORRUPT != 0
@@ -320,10 +321,13 @@ struct PacketPipeline {
     let last = track.repair.lastDTS
     var pts: Int64?
     var dts: Int64?
-    if let stamp = packet.pts {
+    if track.runsOn, let next = track.repair.end {
+      pts = next
+      dts = next
+    } else if let stamp = packet.pts {
       pts = try MediaTime.rescale(stamp - shift, from, track.to)
     }
-    if let stamp = packet.dts {
+    if dts == nil, let stamp = packet.dts {
       dts = try MediaTime.rescale(stamp - shift, from, track.to)
     }
     var stamps = track.repair.next(pts: pts, dts: dts, duration: duration)

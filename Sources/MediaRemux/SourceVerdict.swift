@@ -33,7 +33,7 @@ extension PacketPipeline {
           "the source's clock jumps \(jumps.jumps) times; the jumps were closed"))
     }
     for track in tracks {
-      if let conversion = track.conversion { warnings += conversion.warnings(stream: track.source) }
+      if let stage = track.stage { warnings += stage.warnings(stream: track.source) }
       if track.entry.description.kind == .subtitle, track.line.packets == 0 {
         emptyStreams.append((track.source, "it is announced but empty"))
       }

@@ -11,6 +11,11 @@ struct StreamPlan: Hashable {
     var reason: String?
     /// The sample entry to write; nil leaves the choice to the source's tag or to the muxer.
     var sampleEntry: String?
+    /// Whether presentation times are rebuilt from the order of the pictures.
+    var ordersPictures = false
+    /// Whether each packet of sound begins where the one before ends: the source's stamps count
+    /// chunks, not time.
+    var soundRunsOn = false
     /// Whether the person wants it; what isn't wanted is dropped, and no loss.
     var isSelected = true
 
@@ -111,6 +116,9 @@ struct StreamPlan: Hashable {
       reason: lost.reason, recovery: "leave out --strict-lossless, or select streams without it")
   }
 
+  /// Sounds whose packets say themselves how long they are.
+  private static let steadySounds: Set<String> = ["mp1", "mp2", "mp3", "ac3", "eac3", "dts", "aac"]
+
   private static func decide(
     _ stream: StreamDescription, source: SourceDescription, format: ContainerFormat,
     warnings: inout [FetchWarning]
@@ -156,7 +164,20 @@ struct StreamPlan: Hashable {
       case .held:
         break
       }
-      if stream.lacksPresentationTimes {
+      if source.format == "avi" {
+        // AVI has decoding times, and a sound's own rate is the only clock it has.
+        entry.ordersPictures =
+          stream.kind == .video && PresentationOrder.codecs.contains(stream.codec)
+        entry.soundRunsOn = stream.kind == .audio && steadySounds.contains(stream.codec)
+      }
+      if stream.lacksPresentationTimes, entry.ordersPictures {
+        entry.reason = "its presentation times are rebuilt from the order of its pictures"
+        warnings.append(
+          FetchWarning(
+            .timestampsRepaired, stream: stream.index,
+            "AVI has no presentation times for \(name): they are rebuilt from the order of its"
+              + " pictures"))
+      } else if stream.lacksPresentationTimes {
         throw FetchError(
           .cannotPassthrough,
           "\(stream.codecName) video with B-frames in AVI has no presentation times (stream"

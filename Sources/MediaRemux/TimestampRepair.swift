@@ -32,6 +32,12 @@ struct TimestampRepair: Hashable {
     self.reordering = reordering
   }
 
+  /// Where the last packet ends, if it has a length; nil before the first.
+  var end: Int64? {
+    guard let lastDTS, lastDuration > 0 else { return nil }
+    return Self.sum(lastDTS, lastDuration)
+  }
+
   /// The stamps to write for the next packet.
   ///
   /// - Parameters: in the output's time base, nil where the source has none; `duration` is 0 where

@@ -243,12 +243,25 @@ struct StreamPlanTests {
   }
 
   @Test func refusesVideoWithoutPresentationTimes() {
-    var stream = Self.video("mpeg4")
+    var stream = Self.video("hevc")
     stream.lacksPresentationTimes = true
     #expect(Self.refusal([stream], .mp4, source: "avi")?.code == .cannotPassthrough)
     var raw = SourceDescription(format: "h264", streams: [Self.video("h264")])
     raw.hasTimestamps = false
     #expect(throws: FetchError.self) { try StreamPlan(raw, to: .mp4) }
+  }
+
+  @Test(arguments: ["h264", "mpeg4", "mpeg2video", "mpeg1video"])
+  func rebuildsPresentationTimesWhereThePicturesTellThem(codec: String) throws {
+    var stream = Self.video(codec)
+    #expect(try Self.plan([stream], source: "avi").kept.first?.ordersPictures == true)
+    #expect(try Self.plan([stream], source: "avi").warnings.isEmpty)
+    #expect(try Self.plan([stream]).kept.first?.ordersPictures == false)
+    stream.lacksPresentationTimes = true
+    let plan = try Self.plan([stream], source: "avi")
+    #expect(plan.reports.first?.action == .kept)
+    #expect(plan.reports.first?.reason?.contains("rebuilt") == true)
+    #expect(plan.warnings.map(\.warning) == [.timestampsRepaired])
   }
 
   @Test func rarePlaybackIsSaid() throws {

@@ -5,9 +5,9 @@ import CFFmpeg
 import FetchCore
 
 /// The conversion of one stream.
-final class SubtitleConversion {
+final class SubtitleConversion: PacketStage {
   /// The clock of the converted track.
-  static let timeBase = AVRational(num: 1, den: 1000)
+  let timeBase = AVRational(num: 1, den: 1000)
 
   /// No subtitle is longer; what is, is damaged.
   private static let largestPacket: Int32 = 64 << 10
@@ -54,7 +54,7 @@ final class SubtitleConversion {
       script = UnsafeBufferPointer(start: header, count: Int(opened.pointee.subtitle_header_size))
     }
     styles = ASSStyles(script, height: frameHeight)
-    encoder = try Self.openEncoder(header: styles.header)
+    encoder = try Self.openEncoder(header: styles.header, timeBase: timeBase)
   }
 
   deinit {
@@ -84,7 +84,7 @@ final class SubtitleConversion {
   }
 
   private static func openEncoder(
-    header: String
+    header: String, timeBase: AVRational
   ) throws(FetchError) -> UnsafeMutablePointer<AVCodecContext> {
     guard let codec = avcodec_find_encoder(AV_CODEC_ID_MOV_TEXT),
       let context = avcodec_alloc_context3(codec)
@@ -106,8 +106,6 @@ final class SubtitleConversion {
     return context
   }
 
-  /// Describes the converted track.
-  ///
   /// Wraps `avcodec_parameters_from_context`.
   func describe(in parameters: UnsafeMutablePointer<AVCodecParameters>) throws(FetchError) {
     let result = avcodec_parameters_from_context(parameters, encoder)
@@ -123,18 +121,15 @@ final class SubtitleConversion {
 
   // MARK: In
 
-  /// Takes a packet of the source.
-  ///
-  /// - Parameter shift: the film's beginning, in the stream's time base.
   func take(_ packet: Packet, shift: Int64) throws(FetchError) {
     guard let stamp = packet.pts ?? packet.dts, packet.size <= Self.largestPacket else {
       unreadable += 1
       return
     }
-    let begin = try MediaTime.rescale(stamp - shift, from, Self.timeBase)
+    let begin = try MediaTime.rescale(stamp - shift, from, timeBase)
     var end: Int64?
     if packet.duration > 0 {
-      end = try MediaTime.rescale(stamp + packet.duration - shift, from, Self.timeBase)
+      end = try MediaTime.rescale(stamp + packet.duration - shift, from, timeBase)
     }
     guard let texts = try texts(of: packet) else {
       unreadable += 1
@@ -144,7 +139,6 @@ final class SubtitleConversion {
     timeline.add(.init(begin: begin, end: end, texts: texts))
   }
 
-  /// No more packets come.
   func finish() { timeline.finish() }
 
   /// The texts of a packet; nil where it can't be read.
@@ -198,9 +192,6 @@ final class SubtitleConversion {
 
   // MARK: Out
 
-  /// Puts the next sample into `packet`, which must be clear; stamps are in `timeBase`.
-  ///
-  /// - Returns: false where there is none yet.
   func next(into packet: Packet) throws(FetchError) -> Bool {
     guard let sample = timeline.next() else { return false }
     var size = 2
@@ -249,7 +240,6 @@ final class SubtitleConversion {
     return Int(avcodec_encode_subtitle(encoder, buffer, Int32(Self.largestSample), &subtitle))
   }
 
-  /// What was lost or changed, for people.
   func warnings(stream: Int) -> [FetchWarning] {
     var warnings: [FetchWarning] = []
     func add(_ count: Int64, _ name: FetchWarning.Name, _ text: String) {
