@@ -35,6 +35,10 @@ struct PacketPipeline {
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
     var lastDelta: Int64 = 0
+    /// Where the packets carry what a decoder is set up with.
+    var watch: ParameterWatch?
+    /// Whether parameter sets stand among the pictures that the configuration doesn't have.
+    var setsChange = false
     /// What the packets go through before they are written; nil where they are copied.
     let stage: (any PacketStage)?
     /// Whether the source tells no time of its sound but its order (AVI).
@@ -151,6 +155,9 @@ struct PacketPipeline {
             of: streams[index], sourceFormat: demuxer.formatName, to: to),
           hash: settings.verification == .hash
             ? try PayloadHash(PayloadForm(streams[index].pointee.codecpar.pointee)) : nil,
+          watch: ParameterWatch(
+            codec: entry.description.codec,
+            form: PayloadForm(streams[index].pointee.codecpar.pointee)),
           stage: stages[index], runsOn: entry.soundRunsOn))
     }
   }
@@ -310,6 +317,11 @@ struct PacketPipeline {
     }
     if duration <= 0 { duration = track.lastDelta }
     if packet.pointer.pointee.side_data_elems > 0 { try refuseNewParameters(packet, track) }
+    switch track.watch?.take(packet.payload) {
+    case .newConfiguration: throw changed(track)
+    case .newSets: track.setsChange = true
+    case .same, nil: break
+    }
     if size == 0 {
       // movenc drops it without a word; what comes before it lasts until what comes after it.
       track.emptyPackets += 1
@@ -389,7 +401,11 @@ struct PacketPipeline {
       start: track.parameters.pointee.extradata, count: Int(track.parameters.pointee.extradata_size)
     )
     if known.elementsEqual(UnsafeRawBufferPointer(start: data, count: size)) { return }
-    throw FetchError(
+    throw changed(track)
+  }
+
+  private static func changed(_ track: Track) -> FetchError {
+    FetchError(
       .cannotPassthrough,
       "the parameters of stream \(track.source) (\(track.entry.description.codecName)) change in"
         + " the middle, which cannot be carried unchanged",

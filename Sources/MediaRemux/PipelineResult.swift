@@ -34,7 +34,11 @@ extension PacketPipeline {
         amendment.presentation = try presentation(of: track, origin: origin)
       }
       if track.entry.sampleEntry == "dvh1" { amendment.sampleEntry = "dvh1" }
-      if let configuration = filledConfiguration(of: track) {
+      // The sample entries that allow parameter sets among the pictures (ISO 14496-15 5.4.2.1,
+      // 8.4.1.1).
+      if track.setsChange {
+        amendment.sampleEntry = track.entry.description.codec == "hevc" ? "hev1" : "avc3"
+      } else if let configuration = filledConfiguration(of: track) {
         amendment.sampleEntry = "hvc1"
         amendment.replacedBoxes = [configuration]
       }

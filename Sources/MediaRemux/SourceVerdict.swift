@@ -70,6 +70,13 @@ extension PacketPipeline {
             .unusual, stream: index,
             "\(track.emptyPackets) samples of stream \(index) are empty and are left out"))
       }
+      if track.setsChange {
+        warnings.append(
+          FetchWarning(
+            .compatibility, stream: index,
+            "the parameter sets of stream \(index) change in the middle: Apple players may refuse"
+              + " what comes after"))
+      }
       if track.entry.sampleEntry == "hev1", filledConfiguration(of: track) == nil {
         warnings.append(
           FetchWarning(
