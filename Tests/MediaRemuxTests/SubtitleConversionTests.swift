@@ -20,7 +20,7 @@ struct SubtitleConversionTests {
 
     3
     00:00:02,700 --> 00:00:03,400
-    Grüße, 你好 🎬
+    <font color="#ff0000">Grüße</font>, 你好 🎬
 
 
     """
@@ -73,6 +73,7 @@ struct SubtitleConversionTests {
     let raw = try rawCues(run.output)
     #expect(raw.contains("<i>second</i>"))
     #expect(raw.contains("<b>Touching</b>"))
+    #expect(raw.contains("<font color=\"#ff0000\">Grüße"))
     let probe = try run.probe()
     let track = try #require(probe.all("subtitle").first)
     #expect(track.codec_name == "mov_text" && track.codec_tag_string == "tx3g")

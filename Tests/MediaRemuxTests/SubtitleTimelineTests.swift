@@ -120,6 +120,12 @@ struct SubtitleTimelineTests {
     #expect(samples == ["0-1000 A"])
     #expect(timeline.early == 1)
     #expect(timeline.misplaced == 0)
+
+    let open = Self.run([
+      Self.event(-2000, nil, "lost"), Self.event(-500, nil, "A"), Self.event(1000, 2000, "B"),
+    ])
+    #expect(open.samples == ["0-1000 A", "1000-2000 B"])
+    #expect(open.timeline.early == 1)
   }
 
   @Test func noSampleIsLongerThanATableHolds() {

@@ -211,7 +211,8 @@ struct ASSText: Hashable {
         if let font = Self.safeFont(value) { emit("fn\(font)") }
       } else if let value = code.value(after: "1c") ?? code.value(after: "c") {
         if let colour = Self.colour(value) {
-          emit("c&H" + String(colour & 0xFF_FFFF, radix: 16) + "&")
+          // The encoder knows the letters' colour by its number only.
+          emit("1c&H" + String(colour & 0xFF_FFFF, radix: 16) + "&")
         }
       } else if let value = code.value(after: "r") {
         emit("b0")

@@ -68,20 +68,14 @@ struct SubtitleTimeline {
     var event = event
     if let end = event.end, end <= event.begin { event.end = nil }
     if let end = event.end { event.end = min(end, event.begin + limits.longest) }
-    if event.begin < frontier {
+    // Before the film begins there is room for what lasts until then.
+    if frontier > 0, event.begin < frontier {
       // What is past cannot be changed any more; what is left of the event can still be shown.
-      guard let end = event.end ?? (frontier == 0 ? event.begin + limits.longestOpen : nil),
-        end > frontier
-      else {
-        if frontier == 0 {
-          early += Int64(event.texts.count)
-        } else {
-          misplaced += Int64(event.texts.count)
-        }
+      guard let end = event.end, end > frontier else {
+        misplaced += Int64(event.texts.count)
         return
       }
       event.begin = frontier
-      event.end = end
     }
     let reach = max(newest, frontier)
     guard event.begin - reach <= limits.longest else {
@@ -136,6 +130,10 @@ struct SubtitleTimeline {
     waitingBytes -= event.bytes
     let next = waiting.first { $0.begin > event.begin }?.begin
     let end = event.end ?? min(next ?? .max, event.begin + limits.longestOpen)
+    guard end > frontier else {
+      early += Int64(event.texts.count)
+      return
+    }
     for text in event.texts {
       let bytes = text.styled.utf8.count
       if let at = shown.firstIndex(where: { $0.text.plain == text.plain }) {
