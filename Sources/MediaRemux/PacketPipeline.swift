@@ -145,7 +145,9 @@ struct PacketPipeline {
             ? 0 : try MediaTime.rescale(start.value, start.base, from),
           repair: TimestampRepair(
             slack: tick,
-            reordering: Int64(max(0, streams[index].pointee.codecpar.pointee.video_delay))),
+            reordering: Int64(max(0, streams[index].pointee.codecpar.pointee.video_delay)),
+            furthest: entry.description.kind.isMedia
+              ? try MediaTime.rescale(10, AVRational(num: 1, den: 1), to) : .max),
           isCoarse: isCoarse,
           parameters: streams[index].pointee.codecpar,
           declared: streams[index].pointee.nb_frames > 0 && !sourceIndex.isFragmented
@@ -344,6 +346,12 @@ struct PacketPipeline {
     }
     var stamps = track.repair.next(pts: pts, dts: dts, duration: duration)
     if track.entry.description.isAttachedPicture { stamps = .init(pts: 0, dts: 0) }
+    if track.repair.isContradictory {
+      throw FetchError(
+        .damaged, "the timestamps of stream \(track.source) contradict each other",
+        reason: "they go back by more than 10 s",
+        recovery: "fetch the file again, or from another source")
+    }
     try refuseWhatNoTableHolds(stamps, duration, after: last, track)
     if let last { track.lastDelta = stamps.dts - last }
     packet.pointer.pointee.pts = stamps.pts

@@ -27,9 +27,19 @@ struct TimestampRepair: Hashable {
   /// How many packets had no timestamp at all.
   private(set) var inventedTimestamps = 0
 
-  init(slack: Int64 = 0, reordering: Int64 = 0) {
+  /// How long after its decoding a packet may be shown, reordering aside, and how far stamps may go
+  /// back; what is further is no time but damage.
+  let furthest: Int64
+  /// Whether a packet came that belongs long before the one before it: one of them has a mad stamp.
+  private(set) var isContradictory = false
+
+  /// No codec reorders more pictures.
+  private static let deepestReordering: Int64 = 32
+
+  init(slack: Int64 = 0, reordering: Int64 = 0, furthest: Int64 = .max) {
     self.slack = slack
     self.reordering = reordering
+    self.furthest = furthest
   }
 
   /// Where the last packet ends, if it has a length; nil before the first.
@@ -61,6 +71,14 @@ struct TimestampRepair: Hashable {
       stamps = Stamps(pts: expected ?? 0, dts: expected ?? 0)
       inventedTimestamps += 1
     }
+    let (deepest, overflow) = max(duration, lastDuration).multipliedReportingOverflow(
+      by: Self.deepestReordering)
+    if stamps.pts > stamps.dts, !overflow,
+      Self.distance(stamps.pts, stamps.dts) > max(furthest, deepest)
+    {
+      stamps.pts = stamps.dts
+      movedPresentations += 1
+    }
     if slack > 0, let expected, lastDuration > 0, Self.distance(stamps.pts, expected) <= slack,
       stamps.pts == stamps.dts || dts == nil
     {
@@ -69,6 +87,7 @@ struct TimestampRepair: Hashable {
     }
     stamps.dts = max(min(stamps.dts, stamps.pts), lowest)
     if stamps.pts < stamps.dts {
+      if Self.distance(stamps.pts, stamps.dts) > furthest { isContradictory = true }
       stamps.pts = stamps.dts
       movedPresentations += 1
     }

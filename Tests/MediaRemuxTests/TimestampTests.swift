@@ -91,6 +91,29 @@ struct TimestampTests {
     #expect(out.map(\.dts) == [0, 4096, 5120])
   }
 
+  @Test func aMadPresentationIsNotBelieved() {
+    var repair = TimestampRepair(furthest: 1000)
+    let out = run(&repair, [(0, 0), (9000, 10), (20, 20)])
+    #expect(out.map(\.pts) == [0, 10, 20])
+    #expect(out.map(\.dts) == [0, 10, 20])
+    #expect(repair.movedPresentations == 1 && !repair.isContradictory)
+  }
+
+  @Test func slowPicturesMayBeReorderedForLong() {
+    var repair = TimestampRepair(furthest: 1000)
+    let out = run(&repair, [(0, 0), (3000, 1000), (2000, 2000)], duration: 1000)
+    #expect(out.map(\.pts) == [0, 3000, 2000])
+    #expect(repair.movedPresentations == 0)
+  }
+
+  @Test func stampsThatGoBackForLongContradictEachOther() {
+    var repair = TimestampRepair(furthest: 1000)
+    _ = run(&repair, [(0, 0), (9000, 9000)])
+    #expect(!repair.isContradictory)
+    _ = run(&repair, [(20, 20)])
+    #expect(repair.isContradictory)
+  }
+
   // MARK: Jumps
 
   @Test func believesAPauseAndAWobble() {
