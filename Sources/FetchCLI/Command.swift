@@ -13,13 +13,20 @@ package struct Command {
   package typealias Runner =
     (JobRequest, @escaping @Sendable (JobEvent) -> Void) -> @Sendable () -> Void
 
+  /// Starts a look at a source; its events go to the closure, `probed` is the last.
+  ///
+  /// Returns its cancel.
+  package typealias Prober =
+    (ProbeRequest, @escaping @Sendable (JobEvent) -> Void) -> @Sendable () -> Void
+
   /// How long a cancelled job is waited for; the signal thread has a little more patience.
   private static let cancelGrace = Duration.milliseconds(750)
 
-  private let terminal: Terminal
-  private let environment: CommandEnvironment
-  private let inbox: EventInbox
+  let terminal: Terminal
+  let environment: CommandEnvironment
+  let inbox: EventInbox
   private let runner: Runner
+  let prober: Prober
   private let watchSignals: () -> Result<SignalWatcher?, SystemError>
 
   /// Makes a command.
@@ -27,13 +34,14 @@ package struct Command {
   /// - Parameter watchSignals: called when options are right and the first job is about to run.
   package init(
     terminal: Terminal, environment: CommandEnvironment, inbox: EventInbox = EventInbox(),
-    runner: @escaping Runner,
+    runner: @escaping Runner, prober: @escaping Prober = Self.probe,
     watchSignals: @escaping () -> Result<SignalWatcher?, SystemError> = { .success(nil) }
   ) {
     self.terminal = terminal
     self.environment = environment
     self.inbox = inbox
     self.runner = runner
+    self.prober = prober
     self.watchSignals = watchSignals
   }
 
@@ -81,7 +89,8 @@ package struct Command {
       return .exit(OutcomeCode.usage.exitStatus)
     }
     switch watchSignals() {
-    case .success(let signals): return run(settings, signals)
+    case .success(let signals):
+      return settings.probes ? probe(settings, signals) : run(settings, signals)
     case .failure(let error):
       terminal.writeLine("vidfetch: no thread for signals: \(error.text)")
       return .exit(OutcomeCode.internal.exitStatus)
@@ -138,38 +147,55 @@ package struct Command {
     _ request: JobRequest, _ reporter: Reporter, _ signals: SignalWatcher?,
     now: () -> Duration
   ) -> (JobResult, signal: Int32?) {
-    let inbox = inbox
-    let cancel = runner(request) { inbox.post(.job($0)) }
+    let cancel = runner(request) { [inbox] in inbox.post(.job($0)) }
+    let (found, signal) = follow(cancel, signals, now: now, patience: { reporter.patience }) {
+      message -> JobResult? in
+      switch message {
+      case .job(.result(let result)): return result
+      case .job(let event): reporter.show(event, at: now())
+      case .resized: reporter.resize()
+      case .continued: reporter.resume()
+      case .interrupted: break
+      case nil: reporter.passTime(at: now())
+      }
+      return nil
+    }
+    if let found { return (found, signal) }
+    var result = JobResult(url: reporter.currentURL, format: request.format)
+    result.code = .signal
+    result.error = .cancelled
+    return (result, signal)
+  }
+
+  /// Takes what happens until `end` finds an item's result in it; nil where it is cancelled and
+  /// doesn't come.
+  ///
+  /// - Parameters:
+  ///   - patience: how soon `end` wants to be called although nothing happens.
+  ///   - end: called for each message, and with nil where time has passed without one.
+  func follow<Result>(
+    _ cancel: @escaping @Sendable () -> Void, _ signals: SignalWatcher?, now: () -> Duration,
+    patience: () -> Duration?, until end: (EventInbox.Message?) -> Result?
+  ) -> (Result?, signal: Int32?) {
     signals?.setJob(cancel)
     defer { signals?.setJob(nil) }
-
     var signal: Int32?
     var deadline: Duration?
     while true {
       let left = deadline.map { max($0 - now(), .zero) }
-      let patience = [left, reporter.patience].compactMap { $0 }.min()
-      switch inbox.next(timeout: patience) {
-      case .job(.result(let result)): return (result, signal)
-      case .job(let event): reporter.show(event, at: now())
-      case .resized: reporter.resize()
-      case .continued: reporter.resume()
-      case .interrupted(let number):
+      let message = inbox.next(timeout: [left, patience()].compactMap { $0 }.min())
+      if let result = end(message) { return (result, signal) }
+      if case .interrupted(let number) = message {
         signal = number
         deadline = now() + Self.cancelGrace
         // The watcher has cancelled its job; one that isn't watched is cancelled here.
         if signals == nil { cancel() }
-      case nil: reporter.passTime(at: now())
       }
-      if let deadline, now() >= deadline {
-        var result = JobResult(url: reporter.currentURL, format: request.format)
-        result.code = .signal
-        result.error = .cancelled
-        return (result, signal)
-      }
+      if let deadline, now() >= deadline { return (nil, signal) }
     }
   }
 
-  private func seconds(_ duration: Duration) -> Double {
+  func seconds(_ duration: Duration) -> Double {
     let (seconds, attoseconds) = duration.components
     return Double(seconds) + Double(attoseconds) * 1e-18
   }

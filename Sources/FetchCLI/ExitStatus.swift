@@ -57,13 +57,16 @@ package struct BatchSummary: Sendable, Hashable {
 
   /// Counts one item.
   package mutating func count(_ result: borrowing JobResult) {
-    if result.code != .ok {
-      failed[result.code, default: 0] += 1
-    } else if result.skipped != nil {
+    if result.skipped != nil, result.code == .ok {
       skipped += 1
     } else {
-      ok += 1
-      bytes += result.bytes ?? 0
+      count(result.code)
+      if result.code == .ok { bytes += result.bytes ?? 0 }
     }
+  }
+
+  /// Counts one item that made no file.
+  package mutating func count(_ code: OutcomeCode) {
+    if code == .ok { ok += 1 } else { failed[code, default: 0] += 1 }
   }
 }

@@ -15,9 +15,6 @@ struct Remux {
   private let log = AVLog()
   private let losses = LossRecord()
 
-  /// How many bytes the first look takes.
-  private static let headSize = 4096
-
   init(
     _ request: RemuxRequest, source: Int32, sink: Int32, availability: SourceAvailability,
     onMessage: @escaping @Sendable (RemuxMessage) -> Void
@@ -43,7 +40,7 @@ struct Remux {
   }
 
   private func remux() throws(FetchError) -> RemuxOutcome {
-    let kind = try sniff()
+    let kind = try bytes.sniff()
     if let outcome = try export(kind, isSecondTry: false) { return outcome }
     // Fragments whose media stands before them are found only by looking at all of them first.
     try SinkIO(descriptor: sink).replaceTail(from: 0, with: [])
@@ -57,15 +54,11 @@ struct Remux {
   private func export(
     _ kind: ContainerKind, isSecondTry: Bool
   ) throws(FetchError) -> RemuxOutcome? {
-    let reader = SourceReader(
-      size: { [availability] in availability.total },
-      read: { [bytes] (offset, count) throws(FetchError) in
-        try bytes.read(at: offset, count: count)
-      })
+    let reader = bytes.reader
     try ProtectionScan.check(reader, kind: kind)
 
     let demuxer = try Demuxer(
-      SourceIO(bytes), isSeekable: isSeekable(kind), readsAhead: isSecondTry, log: log)
+      SourceIO(bytes), isSeekable: kind.isSeekable, readsAhead: isSecondTry, log: log)
     defer { demuxer.close() }
     try demuxer.probe(log: log)
     let settings = request.settings
@@ -153,21 +146,6 @@ struct Remux {
     losses.note(warning)
     onMessage(.warning(warning))
   }
-
-  /// Looks at the first bytes, so that a web page is told from a film before libavformat guesses.
-  private func sniff() throws(FetchError) -> ContainerKind {
-    let head = try bytes.read(at: 0, count: Self.headSize)
-    switch SourceSniffer.sniff(head: head, size: availability.total) {
-    case .media(let kind): return kind ?? .other
-    case .notMedia(let error): throw error
-    }
-  }
-
-  /// Whether libavformat may jump about in the source.
-  ///
-  /// ISO files and AVI keep their index where the writer liked; the others are read forwards, as
-  /// they come.
-  private func isSeekable(_ kind: ContainerKind) -> Bool { kind == .mp4 || kind == .avi }
 
   /// The room that the index will need.
   private func indexRoom(

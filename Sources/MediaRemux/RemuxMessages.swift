@@ -7,6 +7,14 @@ package import FetchCore
 ///
 /// Sent once.
 package struct RemuxRequest: Sendable, Hashable, Codable {
+  package enum Purpose: String, Sendable, Hashable, Codable {
+    /// Write the output.
+    case export
+    /// Open the source and plan, for each container that could be written; there is no sink.
+    case probe
+  }
+
+  package var purpose = Purpose.export
   /// The container to write.
   package var format: ContainerFormat
   /// What is wanted of the export.
@@ -23,6 +31,13 @@ package struct RemuxRequest: Sendable, Hashable, Codable {
     self.format = format
     self.settings = settings
     self.isFramed = isFramed
+  }
+
+  /// Asks what a source is, and what could be made of it.
+  package static var probe: RemuxRequest {
+    var request = RemuxRequest(format: .mp4)
+    request.purpose = .probe
+    return request
   }
 }
 
@@ -43,7 +58,7 @@ package enum RemuxCommand: Sendable, Hashable, Codable {
 
 /// What the remux says.
 ///
-/// On the remux thread, in order; `finished` or `failed` comes once and last.
+/// On the remux thread, in order; `finished`, `probed` or `failed` comes once and last.
 package enum RemuxMessage: Sendable, Codable {
   /// The demuxer waits for the byte at this offset, which is not there.
   case want(Int64)
@@ -53,6 +68,8 @@ package enum RemuxMessage: Sendable, Codable {
   case progress(RemuxCounters)
   case warning(FetchWarning)
   case finished(RemuxOutcome)
+  /// What a probe has found.
+  case probed(SourceProbe)
   case failed(FetchError)
 }
 

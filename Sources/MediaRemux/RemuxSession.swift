@@ -10,21 +10,29 @@ package final class RemuxSession: Sendable {
   ///
   /// - Parameters:
   ///   - source: readable by `pread`; only bytes announced by `have` are read. Borrowed: it must
-  ///     stay open until `finished` or `failed`.
-  ///   - sink: an empty file, open for reading and writing, seekable. Borrowed likewise.
+  ///     stay open until the last message.
+  ///   - sink: an empty file, open for reading and writing, seekable. Borrowed likewise; -1 for a
+  ///     probe, which writes nothing.
   ///   - onMessage: called on the remux thread.
   /// - Throws: where no thread could be made.
   package init(
-    _ request: RemuxRequest, source: Int32, sink: Int32,
+    _ request: RemuxRequest, source: Int32, sink: Int32 = -1,
     onMessage: @escaping @Sendable (RemuxMessage) -> Void
   ) throws(FetchError) {
     let availability = SourceAvailability(isFramed: request.isFramed)
     self.availability = availability
     do throws(SystemError) {
       try WorkerThread.start("remux") {
-        let remux = Remux(
-          request, source: source, sink: sink, availability: availability, onMessage: onMessage)
-        onMessage(remux.run())
+        switch request.purpose {
+        case .export:
+          let remux = Remux(
+            request, source: source, sink: sink, availability: availability, onMessage: onMessage)
+          onMessage(remux.run())
+        case .probe:
+          let probe = RemuxProbe(
+            source: source, availability: availability, onMessage: onMessage)
+          onMessage(probe.run())
+        }
       }
     } catch {
       throw FetchError(

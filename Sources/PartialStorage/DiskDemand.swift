@@ -28,11 +28,17 @@ package struct DiskDemand: Sendable, Hashable {
     try check(available: available, folder: folder.path)
   }
 
+  /// Bytes that must be free; `Int64.max` where the sum is none.
+  package var needed: Int64 {
+    let (media, overflow) = missing.addingReportingOverflow(output)
+    let (sum, overflowsToo) = media.addingReportingOverflow(Self.margin)
+    return overflow || overflowsToo ? .max : sum
+  }
+
   /// Fails with `.diskFull` where `available` bytes will not do.
   package func check(available: Int64, folder: String) throws(FetchError) {
-    let (media, overflow) = missing.addingReportingOverflow(output)
-    let needed = overflow ? Int64.max : media.addingReportingOverflow(Self.margin).partialValue
-    guard needed > available || needed < 0 else { return }
+    let needed = needed
+    guard needed > available || needed == .max else { return }
     throw FetchError(
       .diskFull, "not enough space in \(folder): \(needed) bytes needed, \(available) free",
       reason: "the download and the result must both fit before the download is removed",

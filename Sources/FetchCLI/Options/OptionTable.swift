@@ -70,7 +70,7 @@ package enum OptionTable {
       details: """
         Keeps the file as it was downloaded beside the result, as NAME.source.EXT.
         """
-    ) { arguments, _ in arguments.keepSource = true },
+    ) { arguments, typed in arguments.keepSource = Typed(true, option: typed.option) },
   ]
 
   // MARK: Transfer
@@ -409,6 +409,18 @@ package enum OptionTable {
   // MARK: Results
 
   private static let results: [OptionDefinition] = [
+    OptionDefinition(
+      nil, "probe", in: .results, "show what a source is, and write no file",
+      details: """
+        Shows what each source is, and what mp4 and mov can hold of it: container, duration, size, \
+        place of the index, each stream, what becomes of it, and how much disk a run needs. Reads \
+        the head and the index of a remote file only, and writes no file. Prints a table on a \
+        terminal, elsewhere or with --json one JSON object a line. The exit status says whether a \
+        run with the same --format (default: mp4) could succeed: 32 or 33 where the container can't \
+        hold the source unchanged. It can't prove that a source is whole: that takes all of its \
+        bytes.
+        """
+    ) { arguments, typed in arguments.probe = Typed(true, option: typed.option) },
     OptionDefinition(
       nil, "json", in: .results, "print results as JSON instead of paths",
       details: """

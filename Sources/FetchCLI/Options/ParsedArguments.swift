@@ -54,7 +54,7 @@ package struct ParsedArguments: Sendable, Hashable {
   package var directory: Typed<String>?
   package var overwrite: Typed<Bool>?
   package var skipExisting: Typed<Bool>?
-  package var keepSource = false
+  package var keepSource: Typed<Bool>?
 
   package var retries: Int?
   package var retryMaxTime: Duration?
@@ -89,6 +89,7 @@ package struct ParsedArguments: Sendable, Hashable {
   package var verbosity = 0
   package var color: ColorChoice?
 
+  package var probe: Typed<Bool>?
   package var json: Typed<Bool>?
   package var template: Typed<ResultTemplate>?
   package var null: Typed<Bool>?

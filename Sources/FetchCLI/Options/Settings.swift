@@ -30,6 +30,8 @@ package struct OutputStyle: Sendable, Hashable {
 /// What is to be done, and how it is told.
 package struct Settings: Sendable {
   package var requests: [JobRequest]
+  /// Whether the sources are only looked at.
+  package var probes: Bool
   package var style: OutputStyle
 
   /// Resolves what was typed.
@@ -40,6 +42,8 @@ package struct Settings: Sendable {
     _ arguments: ParsedArguments, _ environment: CommandEnvironment
   ) throws(UsageError) {
     style = try Self.style(arguments, environment)
+    probes = arguments.probe != nil
+    if let probe = arguments.probe { try Self.refuseTargets(arguments, beside: probe) }
     if arguments.sources.isEmpty { throw UsageError("no URL") }
     if arguments.sources.contains("") { throw UsageError("a URL is empty") }
 
@@ -47,7 +51,7 @@ package struct Settings: Sendable {
     request.format = try Self.format(arguments)
     request.destination = try Self.destination(arguments)
     request.existingTarget = try Self.existingTarget(arguments)
-    request.keepsSource = arguments.keepSource
+    request.keepsSource = arguments.keepSource != nil
     request.export = try Self.export(arguments)
     request.transfer = try Self.transfer(arguments, environment)
     requests = arguments.sources.map { source in
@@ -58,6 +62,24 @@ package struct Settings: Sendable {
   }
 
   // MARK: Output
+
+  /// Fails for options that are about a file, which a look doesn't make.
+  private static func refuseTargets(
+    _ arguments: ParsedArguments, beside probe: Typed<Bool>
+  ) throws(UsageError) {
+    if let output = arguments.output {
+      throw UsageError(
+        "\(probe.option) and \(output.option) contradict each other: no file is written; the "
+          + "container to look for is named by --format")
+    }
+    let others = [
+      arguments.directory?.option, arguments.overwrite?.option, arguments.skipExisting?.option,
+      arguments.keepSource?.option, arguments.template?.option, arguments.null?.option,
+    ]
+    if let other = others.lazy.compactMap({ $0 }).first {
+      throw UsageError("\(probe.option) and \(other) contradict each other: no file is written")
+    }
+  }
 
   private static func destination(
     _ arguments: ParsedArguments

@@ -55,6 +55,24 @@ package enum Figures {
     return rest == 0 ? "\(whole) s" : "\(whole).\(rest) s"
   }
 
+  /// A bit rate such as `128 kb/s` or `4.5 Mb/s`; a negative one counts as 0.
+  package static func bitRate(_ bitsPerSecond: Int64) -> String {
+    if bitsPerSecond < 1000 { return "\(max(0, bitsPerSecond)) b/s" }
+    if bitsPerSecond < 1_000_000 { return "\((bitsPerSecond - 500) / 1000 + 1) kb/s" }
+    return "\(number(Double(bitsPerSecond) / 1e6, decimals: 1)) Mb/s"
+  }
+
+  /// A number with at most so many decimals, such as `23.976`, `25` or `44.1`.
+  package static func number(_ value: Double, decimals: Int = 3) -> String {
+    let scale = (0..<decimals).reduce(Int64(1)) { scale, _ in scale * 10 }
+    guard value.isFinite, abs(value) < 1e12 else { return "?" }
+    let scaled = Int64((abs(value) * Double(scale)).rounded())
+    let sign = value < 0 && scaled > 0 ? "-" : ""
+    let digits = "\(scaled % scale + scale)".dropFirst()
+    let fraction = digits.reversed().drop { $0 == "0" }.reversed()
+    return sign + "\(scaled / scale)" + (fraction.isEmpty ? "" : "." + String(fraction))
+  }
+
   /// `text` with spaces before it up to `columns`.
   package static func padded(_ text: String, to columns: Int) -> String {
     String(repeating: " ", count: max(0, columns - text.utf8.count)) + text

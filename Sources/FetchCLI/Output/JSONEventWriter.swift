@@ -12,7 +12,8 @@ package import VidFetchKit
 ///
 /// Every object begins with
 /// - `v`: 1, the version of this format
-/// - `event`: `start`, `retry`, `restart`, `warning`, `progress`, `result` or `summary`
+/// - `event`: `start`, `retry`, `restart`, `warning`, `progress`, `result`, `summary`, or `probe` (see
+///   `probe(_:job:exit:)`)
 /// - `job`: the item's number on the command line, from 1; `"batch"` in the summary
 ///
 /// `--progress=json` writes all of them to standard error, which then carries nothing else, save
@@ -121,6 +122,8 @@ package enum JSONEventWriter {
       return nil
     case .result(let result):
       return self.result(result, job: job, exit: exit, fraction: fraction)
+    case .probed(let result):
+      return probe(result, job: job, exit: exit)
     }
   }
 
@@ -143,14 +146,7 @@ package enum JSONEventWriter {
     let ledger = Dictionary(result.ledger.map { ($0.index, $0) }) { first, _ in first }
     object.add(
       "streams", .array(result.streams.map { .object(stream($0, ledger[$0.index])) }))
-    object.add(
-      "warnings",
-      .array(
-        result.warnings.map { warning in
-          var object = JSONObject()
-          add(warning, to: &object)
-          return .object(object)
-        }))
+    object.add("warnings", list(result.warnings))
     var timings = JSONObject()
     for (stage, seconds) in result.timings.sorted(by: { $0.key < $1.key }) {
       timings.add(stage, positive(seconds), decimals: 6)
@@ -158,12 +154,7 @@ package enum JSONEventWriter {
     object.add("timings", .object(timings))
     object.add("attempts", result.attempts)
     object.add("part", result.part)
-    if let error = result.error {
-      object.add("message", error.message)
-      object.add("reason", error.reason)
-      object.add("recovery", error.recovery)
-      object.add("retry_after", error.retryAfter)
-    }
+    if let error = result.error { add(error, to: &object) }
     return object
   }
 
@@ -184,7 +175,7 @@ package enum JSONEventWriter {
     return object
   }
 
-  private static func envelope(_ event: String, _ job: Int) -> JSONObject {
+  static func envelope(_ event: String, _ job: Int) -> JSONObject {
     var object = JSONObject()
     object.add("v", version)
     object.add("event", event)
@@ -196,6 +187,22 @@ package enum JSONEventWriter {
     object.add("warning", warning.warning.rawValue)
     object.add("stream", warning.stream)
     object.add("message", warning.message)
+  }
+
+  static func list(_ warnings: [FetchWarning]) -> JSONValue {
+    .array(
+      warnings.map { warning in
+        var object = JSONObject()
+        add(warning, to: &object)
+        return .object(object)
+      })
+  }
+
+  static func add(_ error: FetchError, to object: inout JSONObject) {
+    object.add("message", error.message)
+    object.add("reason", error.reason)
+    object.add("recovery", error.recovery)
+    object.add("retry_after", error.retryAfter)
   }
 
   private static func stream(_ stream: StreamReport, _ ledger: StreamLedger?) -> JSONObject {

@@ -17,10 +17,15 @@ package struct MessageText: Sendable {
 
   /// `vidfetch: ITEM: MESSAGE; RECOVERY`, or nil where nothing failed.
   package func error(_ result: JobResult) -> String? {
-    guard result.code != .ok else { return nil }
-    let message = result.error?.message ?? result.code.rawValue
-    let recovery = result.error?.recovery.map { "; \($0)" } ?? ""
-    return line(.red, [result.url, message + recovery])
+    error(result.code, result.error, of: result.url)
+  }
+
+  /// The same of an item that had this outcome.
+  func error(_ code: OutcomeCode, _ error: FetchError?, of url: String) -> String? {
+    guard code != .ok else { return nil }
+    let message = error?.message ?? code.rawValue
+    let recovery = error?.recovery.map { "; \($0)" } ?? ""
+    return line(.red, [url, message + recovery])
   }
 
   /// A failure of the run rather than of an item.
@@ -40,7 +45,7 @@ package struct MessageText: Sendable {
       return line(nil, item + ["starting over, \(Self.reason(reason))\(Self.dropped(bytes))"])
     case .log(let level, let text):
       return level <= verbosity ? line(nil, item + [text]) : nil
-    case .start, .progress, .result:
+    case .start, .progress, .result, .probed:
       return nil
     }
   }

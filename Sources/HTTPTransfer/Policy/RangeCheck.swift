@@ -20,6 +20,9 @@ package struct RangeExpectation: Sendable, Hashable {
   package var validators: Validators
   /// Whether this request follows a `tryPlainRange`.
   package var isPlain: Bool
+  /// Whether the bytes are put together with those that are there, to be kept: then only proof will
+  /// do. Where they are only looked at, it is enough that nothing speaks against one version.
+  package var needsProof = true
 
   package init(
     asked: RequestedRange?, ifRange: String? = nil, overlap: Int64 = 0, total: Int64? = nil,
@@ -137,6 +140,9 @@ package enum RangeCheck {
       }
       // A total that nobody said before proves nothing of the bytes that it would add.
       guard total == expected.total ?? expected.have else { return .restartFromZero }
+      if !expected.needsProof {
+        return .append(at: first, count: count, total: total, comparesOverlap: false)
+      }
       guard expected.overlap > 0 else {
         return expected.isPlain ? .remoteChanged : .tryPlainRange
       }

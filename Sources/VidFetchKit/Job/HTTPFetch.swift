@@ -45,24 +45,13 @@ final class HTTPFetch: ExchangeDelegate {
 
   private struct State {
     var exchange: ExchangeID?
-    var isCancelled = false
-    var attempts = 0
-    /// Exchanges that failed since the last new byte.
-    var failures = 0
-    /// The most bytes that were ever there at once.
-    var highWater: Int64 = 0
-    var lastNewByte = ContinuousClock.now
-    var rejections = 0
-    /// How often the remote was found to have changed.
-    var changes = 0
+    var history: ExchangeHistory
     var expectation = RangeExpectation(asked: nil)
     var isPlain = false
     /// Whether this run has proven that the bytes on disk are the resource's.
     var isProven = false
     var comparison: ComparingSink?
     var pending: Pending?
-    var startedPublic: Bool?
-    var cookies = CookieJar()
     var total: Int64?
     var isTotalOfThisRun = false
     var isAdmitted = false
@@ -93,10 +82,9 @@ final class HTTPFetch: ExchangeDelegate {
     self.admit = admit
     self.report = report
     let record = part.record
-    var state = State()
+    var state = State(history: ExchangeHistory(present: record.ranges.byteCount))
     state.total = record.total
     state.proposedName = record.proposedName
-    state.highWater = record.ranges.byteCount
     self.state = Locked(state)
   }
 
@@ -129,7 +117,7 @@ final class HTTPFetch: ExchangeDelegate {
   var sourceName: String { proposals.lazy.compactMap { $0 }.first ?? "" }
 
   /// Requests that were made so far.
-  var attempts: Int { state.withLock { $0.attempts } }
+  var attempts: Int { state.withLock { $0.history.attempts } }
 
   /// Asks for what is missing.
   func request() {
@@ -153,13 +141,11 @@ final class HTTPFetch: ExchangeDelegate {
           asked: request.range, ifRange: plan.ifRange, overlap: plan.overlap, total: state.total,
           isTotalOfThisRun: state.isTotalOfThisRun, validators: validators, isPlain: state.isPlain)
       }
-      request.cookies = state.cookies
-      request.startedPublic = state.startedPublic
+      state.history.begin(&request)
       request.log = { [report] in report(.log($0)) }
       state.expectation = expectation
       state.comparison = nil
       state.pending = nil
-      state.attempts += 1
       return request
     }
     guard let prepared else {
@@ -173,7 +159,7 @@ final class HTTPFetch: ExchangeDelegate {
   /// Ends the exchange that is running; its report follows.
   func cancel() {
     let exchange = state.withLock { state in
-      state.isCancelled = true
+      state.history.isCancelled = true
       return state.exchange
     }
     if let exchange { loop.cancel(exchange) }
@@ -184,7 +170,7 @@ final class HTTPFetch: ExchangeDelegate {
   /// - Parameter isNew: another version takes its place, so that each of its bytes is a new one.
   func forget(isNew: Bool) {
     state.withLock { state in
-      if isNew { state.highWater = 0 }
+      if isNew { state.history.beginNewVersion() }
       state.isAdmitted = false
       state.total = nil
       state.isTotalOfThisRun = false
@@ -200,8 +186,7 @@ final class HTTPFetch: ExchangeDelegate {
     _ id: ExchangeID, didReceive response: HTTPResponse
   ) -> BodyDisposition {
     let (decision, expectation) = state.withLock { state in
-      state.startedPublic = response.reachedPublic ?? state.startedPublic
-      state.cookies = response.cookies
+      state.history.learn(from: response)
       return (RangeCheck.judge(response, state.expectation), state.expectation)
     }
     switch decision {
@@ -314,29 +299,16 @@ final class HTTPFetch: ExchangeDelegate {
 
   // MARK: - What follows
 
-  /// Another version is fetched from its beginning, but not for ever.
   private func afterChange() -> Report {
-    let changes = state.withLock { state in
-      state.changes += 1
-      return state.changes
-    }
-    guard changes <= settings.retries + 1 else {
-      return .failed(
-        FetchError(
-          .network, "the remote file keeps changing while it is fetched",
-          recovery: "run the same command again when it has settled"))
-    }
-    return .restart(.remoteChanged, bytes: part.ranges.byteCount)
+    follow(state.withLock { $0.history.remoteChanged(settings) })
   }
 
   private func afterBody(_ response: HTTPResponse) -> Report {
     let ranges = part.ranges
     let present = ranges.firstMissing()
-    let (total, broughtNothing): (Int64?, Bool) = state.withLock { state in
+    let (total, broughtSomething): (Int64?, Bool) = state.withLock { state in
       state.isProven = true
-      if ranges.byteCount > state.highWater { noteNewBytes(&state, ranges.byteCount) }
-      state.failures += 1
-      return (state.total, state.failures > 1)
+      return (state.total, state.history.bodyEnded(present: ranges.byteCount))
     }
     if let total {
       if ranges.isComplete(total: total) { return .completed(total: total, isFramed: true) }
@@ -345,61 +317,28 @@ final class HTTPFetch: ExchangeDelegate {
       part.updateRecord { $0.total = response.framing.provesEnd ? present : nil }
       return .completed(total: present, isFramed: response.framing.provesEnd)
     }
-    guard broughtNothing else { return .again }
+    if broughtSomething { return .again }
     return afterFailure(
       TransferFailure(
         .cut, FetchError(.network, "the server sends less than was asked for"), response: response))
   }
 
   private func afterRejection(_ text: String) -> Report {
-    let (rejections, failures) = state.withLock { state in
-      state.rejections += 1
-      state.failures += 1
-      return (state.rejections, state.failures)
-    }
-    if failures > settings.retries + 1 {
-      return .failed(
-        FetchError(
-          .damaged, text, recovery: "the server answers range requests wrongly: try again later"))
-    }
-    guard rejections.isMultiple(of: 2) else { return .again }
-    return .restart(.rangeIgnored, bytes: part.ranges.byteCount)
+    follow(state.withLock { $0.history.rejected(text, settings) })
   }
 
   private func afterFailure(_ failure: TransferFailure) -> Report {
     let present = part.ranges.byteCount
-    let (failures, elapsed, isCancelled) = state.withLock { state in
-      state.startedPublic = failure.reachedPublic ?? state.startedPublic
-      if present > state.highWater { noteNewBytes(&state, present) }
-      state.failures += 1
-      return (
-        state.failures, state.lastNewByte.duration(to: .now),
-        state.isCancelled || failure.kind == .cancelled
-      )
-    }
-    if isCancelled { return .failed(.cancelled) }
-    // The server's dates are measured by its own clock, where it tells that.
-    let here = WallClock.seconds()
-    let now =
-      failure.response?.validators.date.flatMap { HTTPDate.seconds($0, now: here) } ?? here
-    let decision = RetryPolicy(settings).decide(
-      failure, attempt: failures, elapsed: elapsed, now: now, jitter: Double.random(in: 0..<1))
-    switch decision {
-    case .giveUp(let error): return .failed(error)
-    case .wait(let wait, let message):
-      var error = failure.error
-      if let asked = failure.response?.retryAfter?.wait(now: now) {
-        error.message += "; " + message
-        error.retryAfter = Int(asked)
-      }
-      return .paused(wait: wait, attempt: failures, error: error)
-    }
+    return follow(state.withLock { $0.history.failed(failure, present: present, settings) })
   }
 
-  private func noteNewBytes(_ state: inout State, _ present: Int64) {
-    state.highWater = present
-    state.failures = 0
-    state.rejections = 0
-    state.lastNewByte = .now
+  private func follow(_ sequel: ExchangeHistory.Sequel) -> Report {
+    switch sequel {
+    case .pause(let wait, let attempt, let error):
+      .paused(wait: wait, attempt: attempt, error: error)
+    case .again: .again
+    case .restart(let reason): .restart(reason, bytes: part.ranges.byteCount)
+    case .giveUp(let error): .failed(error)
+    }
   }
 }

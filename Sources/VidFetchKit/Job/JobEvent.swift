@@ -6,7 +6,7 @@ package import FetchCore
 /// One thing that happened in a job.
 ///
 /// Delivered in order, on the job's own thread: first `start`, then `progress` with fraction 0, last
-/// `result`, once.
+/// `result`, once. A probe has no `progress`, and `probed` in place of `result`.
 package enum JobEvent: Sendable {
   case start(url: String, target: String?)
   /// The next attempt begins after `wait`. `attempt` counts from 1 since the last new byte.
@@ -18,6 +18,7 @@ package enum JobEvent: Sendable {
   /// Text for `-v` (level 1) and `-vv` (level 2); secrets removed.
   case log(level: Int, String)
   case result(JobResult)
+  case probed(ProbeResult)
 }
 
 /// Why bytes that were there are fetched again.

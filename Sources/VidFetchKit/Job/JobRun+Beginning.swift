@@ -22,11 +22,7 @@ extension JobRun {
         lock.remove()
         return skip(to: target.path(of: name))
       }
-      if let limit = request.transfer.maxFileSize, status.size > limit {
-        throw FetchError(
-          .refused, "the file has \(status.size) bytes, more than the \(limit) that are allowed",
-          recovery: "raise --max-filesize")
-      }
+      try LocalSource.check(status, limit: request.transfer.maxFileSize)
       try DiskDemand(missing: 0, output: status.size).check(target.folder)
     } catch {
       lock.remove()

@@ -133,7 +133,7 @@ final class JobRun {
 
   func take(_ message: RemuxMessage) {
     switch message {
-    case .want: break
+    case .want, .probed: break
     case .planned(let plan): result.streams = plan.streams
     case .progress(let counters): self.counters = counters
     case .warning(let warning): warn(warning)

@@ -159,7 +159,7 @@ struct JobTarget: Sendable {
   }
 
   /// `$TMPDIR`, where that says something, else `/tmp`.
-  private static var temporaryDirectory: String {
+  static var temporaryDirectory: String {
     let path = FileManager.default.temporaryDirectory.path
     return path.isEmpty || path == "/" ? "/tmp" : path
   }

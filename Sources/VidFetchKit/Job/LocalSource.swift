@@ -32,6 +32,14 @@ enum LocalSource {
     return (file, status)
   }
 
+  /// Fails with `.refused` where a file is larger than allowed.
+  static func check(_ status: FileStatus, limit: Int64?) throws(FetchError) {
+    guard let limit, status.size > limit else { return }
+    throw FetchError(
+      .refused, "the file has \(status.size) bytes, more than the \(limit) that are allowed",
+      recovery: "raise --max-filesize")
+  }
+
   /// Names the hidden files of a job that reads `path`.
   static func key(of path: String) -> ResourceKey {
     ResourceKey(normalizedURL: "file://" + Folder.absolute(path))

@@ -70,7 +70,7 @@ public actor VideoDownloader {
           latch.put(.completed(path: URL(filePath: result.path ?? "")))
         }
         latch.close()
-      case .start, .retry, .restart, .warning, .log:
+      case .start, .retry, .restart, .warning, .log, .probed:
         break
       }
     }.start()

@@ -1,0 +1,32 @@
+// The first look at a source, which a remux and a probe share. On the remux thread.
+
+import FetchCore
+
+extension SourceBytes {
+  /// How many bytes the first look takes.
+  private static let headSize = 4096
+
+  /// Reads for the structural checks.
+  var reader: SourceReader {
+    SourceReader(
+      size: { [availability] in availability.total },
+      read: { (offset, count) throws(FetchError) in try read(at: offset, count: count) })
+  }
+
+  /// Looks at the first bytes, so that a web page is told from a film before libavformat guesses.
+  func sniff() throws(FetchError) -> ContainerKind {
+    let head = try read(at: 0, count: Self.headSize)
+    switch SourceSniffer.sniff(head: head, size: availability.total) {
+    case .media(let kind): return kind ?? .other
+    case .notMedia(let error): throw error
+    }
+  }
+}
+
+extension ContainerKind {
+  /// Whether libavformat may jump about in the source.
+  ///
+  /// ISO files and AVI keep their index where the writer liked; the others are read forwards, as
+  /// they come.
+  var isSeekable: Bool { self == .mp4 || self == .avi }
+}
