@@ -51,6 +51,8 @@ package enum RemuxCommand: Sendable, Hashable, Codable {
   case total(Int64)
   /// No more bytes will come: the source has `total` bytes, all present. `isFramed` as in the request.
   case ended(total: Int64, isFramed: Bool)
+  /// The bytes come from the first to the last only: what lies ahead costs all that lies before it.
+  case onlyForwards
   /// The bytes seen so far belong to another version of the resource: the remux must end at once
   /// (with `.failed(.cancelled)`), and a new one begins from nothing.
   case cancel

@@ -11,6 +11,7 @@ final class SourceAvailability: Sendable {
     var hasEnded = false
     var isFramed: Bool
     var isCancelled = false
+    var comesOnlyForwards = false
   }
 
   /// What a reader may do at an offset.
@@ -48,6 +49,8 @@ final class SourceAvailability: Sendable {
         state.isFramed = isFramed
         state.hasEnded = true
         if let all = ByteRange(0, total) { state.present.insert(all) }
+      case .onlyForwards:
+        state.comesOnlyForwards = true
       case .cancel:
         state.isCancelled = true
       }
@@ -64,6 +67,9 @@ final class SourceAvailability: Sendable {
 
   /// Whether HTTP's framing, or a file's size, proves the end.
   var isFramed: Bool { monitor.peek { $0.isFramed } }
+
+  /// Whether a look at the end costs all of the source.
+  var comesOnlyForwards: Bool { monitor.peek { $0.comesOnlyForwards } }
 
   /// Waits until something can be said of `offset`.
   ///

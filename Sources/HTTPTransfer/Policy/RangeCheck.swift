@@ -20,8 +20,10 @@ package struct RangeExpectation: Sendable, Hashable {
   package var validators: Validators
   /// Whether this request follows a `tryPlainRange`.
   package var isPlain: Bool
-  /// Whether the bytes are put together with those that are there, to be kept: then only proof will
-  /// do. Where they are only looked at, it is enough that nothing speaks against one version.
+  /// Whether only proof will do, since the bytes are put together with others to be kept.
+  ///
+  /// Where they are only looked at, it is enough that total and validators don't speak against one
+  /// version.
   package var needsProof = true
 
   package init(

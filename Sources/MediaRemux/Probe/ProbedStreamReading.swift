@@ -43,8 +43,9 @@ extension ProbedStream {
       (displayWidth, displayHeight) = turn.swapsSides ? (height, shown) : (shown, height)
     }
     guard !isAttachedPicture else { return }
-    let rates = [stream.pointee.avg_frame_rate, stream.pointee.r_frame_rate]
-    frameRate = rates.first(where: \.isPositive).map { Double($0.num) / Double($0.den) }
+    // Where times jitter, one is often the container's clock; the other is smaller then.
+    frameRate = [stream.pointee.avg_frame_rate, stream.pointee.r_frame_rate]
+      .filter(\.isPositive).map { Double($0.num) / Double($0.den) }.min()
     colour = Self.colour(parameters)
     dynamicRange = Self.dynamicRange(stream, parameters, known)
   }

@@ -48,11 +48,18 @@ struct RemuxProbe {
 
     let index = kind == .mp4 ? try SourceIndex(bytes.reader) : SourceIndex()
     var probe = SourceProbe(container: try containerName(demuxer))
-    probe.duration = demuxer.statedDuration
-    probe.index = kind == .mp4 ? try IndexGlance.place(of: index, bytes.reader) : nil
+    let glance = kind == .mp4 ? try IndexGlance(bytes.reader) : nil
+    probe.index = glance?.place
+    // What libavformat reckons of fragments is about those that it has seen.
+    probe.duration =
+      glance?.place == .fragmented
+      ? glance?.fragmentedDuration : try duration(kind, demuxer)
     probe.chapters = Int(demuxer.formatContext?.pointee.nb_chapters ?? 0)
     probe.streams = demuxer.streams.map { ProbedStream($0) }
-    let obstacle = protection == nil ? try damage(kind, index) : protection
+    if glance?.place == .fragmented {
+      for at in probe.streams.indices { probe.streams[at].bitRate = nil }
+    }
+    let obstacle = protection == nil ? try damage(kind, probe.index) : protection
     for format in ContainerFormat.allCases {
       probe.verdicts.append(try verdict(format, demuxer, index, obstacle: obstacle))
     }
@@ -87,6 +94,27 @@ struct RemuxProbe {
     [.damaged, .cannotPassthrough, .encrypted].contains(code)
   }
 
+  /// Seconds; those of a transport or program stream, which says nowhere how long it is, by the last
+  /// timestamps in it.
+  private func duration(_ kind: ContainerKind, _ demuxer: Demuxer) throws(FetchError) -> Double? {
+    if let stated = demuxer.statedDuration { return stated }
+    guard kind == .mpegTS || kind == .mpegPS, availability.total != nil,
+      !availability.comesOnlyForwards
+    else { return nil }
+    let log = AVLog()
+    do throws(FetchError) {
+      return try AVLog.collecting(into: log) { () throws(FetchError) -> Double? in
+        let seeking = try Demuxer(SourceIO(bytes), isSeekable: true, log: log)
+        defer { seeking.close() }
+        try seeking.probe(log: log)
+        return seeking.statedDuration
+      }
+    } catch {
+      guard Self.isAboutTheSource(error.code) else { throw error }
+      return nil
+    }
+  }
+
   private func protection(_ kind: ContainerKind) throws(FetchError) -> FetchError? {
     do throws(FetchError) {
       try ProtectionScan.check(bytes.reader, kind: kind)
@@ -100,7 +128,7 @@ struct RemuxProbe {
   /// Damage that shows without reading the media: what the head and the index say against each
   /// other, and against the size.
   private func damage(
-    _ kind: ContainerKind, _ index: SourceIndex
+    _ kind: ContainerKind, _ place: SourceProbe.IndexPlace?
   ) throws(FetchError) -> FetchError? {
     if let line = log.demuxerErrors.first {
       return FetchError(
@@ -108,7 +136,7 @@ struct RemuxProbe {
         recovery: "fetch the file again, or from another source")
     }
     // The walk along fragments would ask for each of them.
-    guard kind == .mp4, !index.isFragmented, availability.total != nil,
+    guard kind == .mp4, place == .first || place == .last, availability.total != nil,
       case .damaged(let error) = try ContainerStructure.examine(bytes.reader, kind: kind)
     else { return nil }
     return error

@@ -54,7 +54,8 @@ final class ProbeRun {
     onEvent(.start(url: result.url, target: nil))
     attempt { () throws(FetchError) in try begin() }
     while !isOver {
-      let message = mailbox.next(timeout: waitEnds.map { max(.zero, ContinuousClock.now.duration(to: $0)) })
+      let patience = waitEnds.map { max(.zero, ContinuousClock.now.duration(to: $0)) }
+      let message = mailbox.next(timeout: patience)
       attempt { () throws(FetchError) in
         try take(message)
         if let waitEnds, waitEnds <= .now {
@@ -143,6 +144,7 @@ final class ProbeRun {
         learn(total: total)
         session?.send(.total(total))
       }
+      if remote?.fetch.isSequential == true { session?.send(.onlyForwards) }
     case .warning(let warning): warn(warning)
     case .log(let text): onEvent(.log(level: 2, text))
     case .ended: try bring()
@@ -187,7 +189,8 @@ final class ProbeRun {
 
   private func beginAnew(_ reason: RestartReason) throws(FetchError) {
     guard let remote else { return }
-    onEvent(.restart(reason: reason, bytes: remote.cache.present.byteCount))
+    let dropped = remote.cache.present.byteCount
+    if dropped > 0 { onEvent(.restart(reason: reason, bytes: dropped)) }
     session?.send(.cancel)
     let cache = try ScratchFile(in: JobTarget.temporaryDirectory)
     remote.fetch.begin(anew: cache, after: reason)
