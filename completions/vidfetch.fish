@@ -35,6 +35,7 @@ complete -c vidfetch -l progress -x -a 'auto bar plain json none' -d 'auto, bar,
 complete -c vidfetch -s q -l quiet -d 'show errors only'
 complete -c vidfetch -s v -l verbose -d 'say more; -vv says still more'
 complete -c vidfetch -l color -x -a 'auto always never' -d 'auto, always or never (default: auto)'
+complete -c vidfetch -l probe -d 'show what a source is, and write no file'
 complete -c vidfetch -l json -d 'print results as JSON instead of paths'
 complete -c vidfetch -l print -x -d 'print this, with {path}, {code} ... filled in'
 complete -c vidfetch -s 0 -l null -d 'end each record with NUL, not a line break'

@@ -93,6 +93,9 @@ enum ManualFacts {
       term: "vidfetch --print '{code} {bytes} {path}' -q https://example.com/intro.mp4",
       text: "Prints what became of it, in a form for a script."),
     Entry(
+      term: "vidfetch --probe -f mov https://example.com/intro.mkv",
+      text: "Shows what the source is, and whether a mov can hold it; writes no file."),
+    Entry(
       term: "vidfetch -u @credentials --json https://example.com/intro.mp4 | jq .streams",
       text: "Reads a name and password from a file, and shows what became of each stream."),
   ]
@@ -108,6 +111,10 @@ enum ManualFacts {
     bytes), warning (warning, stream, message), progress (stage, fraction, download, export, bytes, \
     total, rate, eta), result, and summary (ok, skipped, failed, bytes, seconds, exit). The keys of a \
     result are \(JSONEventWriter.resultKeys.joined(separator: ", ")).
+    """,
+    """
+    --probe writes a probe in place of each result, with what the source is (container, duration, size, \
+    index, chapters, streams), what mp4 and mov can hold of it, and the disk that a run needs.
     """,
   ]
 }

@@ -413,12 +413,12 @@ package enum OptionTable {
       nil, "probe", in: .results, "show what a source is, and write no file",
       details: """
         Shows what each source is, and what mp4 and mov can hold of it: container, duration, size, \
-        place of the index, each stream, what becomes of it, and how much disk a run needs. Reads \
-        the head and the index of a remote file only, and writes no file. Prints a table on a \
-        terminal, elsewhere or with --json one JSON object a line. The exit status says whether a \
-        run with the same --format (default: mp4) could succeed: 32 or 33 where the container can't \
-        hold the source unchanged. It can't prove that a source is whole: that takes all of its \
-        bytes.
+        place of the index, each stream, what becomes of it, and how much disk a run needs. Writes no \
+        file, and reads the head and the index of a remote one, or some 5 MB where there is no \
+        index. Prints a table on a terminal, elsewhere or with --json one JSON object a line. The \
+        exit status says whether a run with the same --format (default: mp4) could succeed: 32 or 33 \
+        where the container can't hold the source unchanged. That a source is whole isn't proven: \
+        it takes all of its bytes.
         """
     ) { arguments, typed in arguments.probe = Typed(true, option: typed.option) },
     OptionDefinition(
