@@ -75,6 +75,7 @@ extension ProbeRequest {
   fileprivate init(_ job: JobRequest) {
     self.init(source: job.source)
     format = job.format
+    export = job.export
     transfer = job.transfer
   }
 }

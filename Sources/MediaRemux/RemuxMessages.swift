@@ -33,9 +33,9 @@ package struct RemuxRequest: Sendable, Hashable, Codable {
     self.isFramed = isFramed
   }
 
-  /// Asks what a source is, and what could be made of it.
-  package static var probe: RemuxRequest {
-    var request = RemuxRequest(format: .mp4)
+  /// Asks what a source is, and what these settings could make of it.
+  package static func probe(_ settings: ExportSettings = ExportSettings()) -> RemuxRequest {
+    var request = RemuxRequest(format: .mp4, settings: settings)
     request.purpose = .probe
     return request
   }

@@ -30,7 +30,7 @@ package final class RemuxSession: Sendable {
           onMessage(remux.run())
         case .probe:
           let probe = RemuxProbe(
-            source: source, availability: availability, onMessage: onMessage)
+            request.settings, source: source, availability: availability, onMessage: onMessage)
           onMessage(probe.run())
         }
       }

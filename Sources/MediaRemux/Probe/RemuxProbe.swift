@@ -7,14 +7,16 @@ import FetchCore
 
 /// One probe, run once.
 struct RemuxProbe {
+  private let settings: ExportSettings
   private let availability: SourceAvailability
   private let bytes: SourceBytes
   private let log = AVLog()
 
   init(
-    source: Int32, availability: SourceAvailability,
+    _ settings: ExportSettings, source: Int32, availability: SourceAvailability,
     onMessage: @escaping @Sendable (RemuxMessage) -> Void
   ) {
+    self.settings = settings
     self.availability = availability
     bytes = SourceBytes(
       descriptor: source, availability: availability, onWait: { onMessage(.want($0)) })
@@ -76,14 +78,22 @@ struct RemuxProbe {
     verdict.refusal = obstacle
     guard obstacle == nil else { return verdict }
     do throws(FetchError) {
-      let plan = try StreamPlan(SourceDescription(demuxer), to: format)
+      let plan = try StreamPlan(
+        SourceDescription(demuxer), to: format, selection: settings.selection)
+      if settings.isStrict, let refusal = plan.refusalOfLoss { throw refusal }
       let edits = try EditedSamples(plan, demuxer, index) { () throws(FetchError) -> Demuxer in
         try Demuxer(SourceIO(bytes), isSeekable: true, ignoresEdits: true, log: AVLog())
       }
       verdict.streams = plan.reports
       verdict.warnings = plan.warnings + edits.warnings
+      if settings.isStrict {
+        let losses = LossRecord()
+        verdict.warnings.forEach(losses.note)
+        try losses.refuse()
+      }
     } catch {
       guard Self.isAboutTheSource(error.code) else { throw error }
+      verdict = PassthroughVerdict(format: format)
       verdict.refusal = error
     }
     return verdict

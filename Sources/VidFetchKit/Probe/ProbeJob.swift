@@ -9,6 +9,8 @@ package struct ProbeRequest: Sendable {
   package var source: String
   /// The container that decides whether the look ends well.
   package var format = ContainerFormat.mp4
+  /// What would be wanted of an export.
+  package var export = ExportSettings()
   package var transfer = TransferSettings()
 
   package init(source: String) { self.source = source }

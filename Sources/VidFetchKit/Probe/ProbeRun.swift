@@ -101,7 +101,7 @@ final class ProbeRun {
 
   private func startRemux(of file: FileDescriptor) throws(FetchError) -> RemuxSession {
     generation += 1
-    let session = try RemuxSession(.probe, source: file.rawValue) {
+    let session = try RemuxSession(.probe(request.export), source: file.rawValue) {
       [mailbox, generation] message in
       mailbox.post(.remux(message, generation: generation))
       // The remux may outlive this run by a moment; the file stays open until its last message.
