@@ -403,4 +403,23 @@ import Testing
       ResumePolicy.ifRange(for: Validators(weakETag: "W/\"a\"", lastModified: old, date: new))
         == nil)
   }
+
+  /// Bytes that are only looked at: what speaks for one version will do, what speaks against it won't.
+  @Test func withoutNeedOfProofAnEqualTotalIsEnough() {
+    for validators in [Self.dated, Self.weak, Validators()] {
+      var expected = expect(validators, ifRange: nil)
+      expected.needsProof = false
+      let same = answer(
+        206, "bytes 400-999/1000", etag: validators.weakETag, modified: validators.lastModified)
+      #expect(
+        RangeCheck.judge(same, expected)
+          == .append(at: 400, count: 600, total: 1000, comparesOverlap: false))
+      #expect(isRejected(RangeCheck.judge(answer(206, "bytes 400-999/*"), expected)))
+      #expect(
+        RangeCheck.judge(answer(206, "bytes 400-1000/1001"), expected) == .remoteChanged)
+      guard validators.lastModified != nil else { continue }
+      let other = answer(206, "bytes 400-999/1000", modified: "M2")
+      #expect(RangeCheck.judge(other, expected) == .remoteChanged)
+    }
+  }
 }

@@ -5,8 +5,8 @@ package import VidFetchKit
 
 /// The table of `--probe`.
 package enum ProbeTable {
-  /// Below this a stream's facts stand under its name rather than beside it.
-  private static let narrow = 64
+  /// Where less is left for a stream's facts, they stand under its name rather than beside it.
+  private static let narrow = 24
   /// Longer lines are hard to read.
   private static let widest = 100
   /// Where the texts at the table's foot begin.
@@ -75,7 +75,7 @@ package enum ProbeTable {
         fates: source.verdicts.map { fate(of: stream.index, in: $0) })
     }
     if rows.isEmpty { return ["no streams"] }
-    return width < narrow ? stacked(rows, formats, width) : table(rows, formats, width)
+    return table(rows, formats, width) ?? stacked(rows, formats, width)
   }
 
   private struct Row {
@@ -88,7 +88,8 @@ package enum ProbeTable {
     verdict.streams.first { $0.index == index }?.action.rawValue ?? "-"
   }
 
-  private static func table(_ rows: [Row], _ formats: [String], _ width: Int) -> [String] {
+  /// nil where the screen is too narrow for columns.
+  private static func table(_ rows: [Row], _ formats: [String], _ width: Int) -> [String]? {
     let heads = Row(lead: ["#", "type", "codec"], details: ["details"], fates: formats)
     let all = [heads] + rows
     func columns(_ cells: (Row) -> [String]) -> [Int] {
@@ -100,7 +101,8 @@ package enum ProbeTable {
     let leads = columns(\.lead)
     let fates = columns(\.fates)
     let taken = (leads + fates).reduce(0) { $0 + $1 + 2 }
-    let room = max(width - taken, 16)
+    let room = width - taken
+    guard room >= narrow else { return nil }
     // What most rows leave free stays free at the right rather than in the middle.
     let longest = all.map { DisplayWidth.of($0.details.joined(separator: ", ")) }.max() ?? 0
     let middle = min(room, longest)

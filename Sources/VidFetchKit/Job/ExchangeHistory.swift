@@ -55,7 +55,7 @@ struct ExchangeHistory: Sendable {
   /// A body ended well.
   ///
   /// - Parameter present: bytes that are there now.
-  /// - Returns: false where this one has brought nothing new, and the one before hasn't either.
+  /// - Returns: whether it is worth asking again; no longer where it has brought nothing new.
   mutating func bodyEnded(present: Int64) -> Bool {
     note(present)
     failures += 1
