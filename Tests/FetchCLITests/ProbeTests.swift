@@ -248,7 +248,7 @@ private let film: ProbeResult = {
     #expect(run.ending == .exit(23))
     #expect(run.output == "")
     #expect(
-      run.error.split(separator: "\n").map { $0.dropFirst(15).prefix { $0 != "\"" } }
+      run.error.split(separator: "\n").map { $0.dropFirst(16).prefix { $0 != "\"" } }
         == ["start", "warning", "probe"])
   }
 

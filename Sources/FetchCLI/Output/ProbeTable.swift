@@ -156,17 +156,22 @@ package enum ProbeTable {
     if let rate = stream.bitRate { details.append(Figures.bitRate(rate)) }
     // The code that says that nothing is known (ISO 639-2).
     if let language = stream.language, language != "und" { details.append(language) }
-    if let title = stream.title { details.append("\"\(title)\"") }
-    details += stream.dispositions.map { $0 == "attached_pic" ? "cover picture" : $0 }
-    return details.map(Printable.escape)
+    let title = stream.title.map { Printable.escape("\"\($0)\"") }
+    let uses = stream.dispositions.map { $0 == "attached_pic" ? "cover picture" : $0 }
+    return details.map(unbroken) + (title.map { [$0] } ?? []) + uses.map(unbroken)
   }
 
-  /// One word where primaries, transfer and matrix share it.
+  /// A fact that lines are broken before or behind only, made safe.
+  private static func unbroken(_ fact: String) -> String {
+    Printable.escape(fact).replacing(" ", with: "\u{A0}")
+  }
+
+  /// Primaries, transfer and matrix as far as they are told, in one word where they share it; and
+  /// the range.
   private static func colour(_ colour: ProbedStream.Colour) -> [String] {
-    var words = [colour.primaries, colour.transfer, colour.matrix].map { $0 ?? "-" }
+    var words = [colour.primaries, colour.transfer, colour.matrix].compactMap { $0 }
     if Set(words).count == 1 { words = [words[0]] }
-    let name = words.joined(separator: "/")
-    return (name == "-" ? [] : [name]) + (colour.range.map { [$0] } ?? [])
+    return (words.isEmpty ? [] : [words.joined(separator: "/")]) + (colour.range.map { [$0] } ?? [])
   }
 
   // MARK: The foot
@@ -208,7 +213,7 @@ package enum ProbeTable {
   }
 
   /// The words in lines of at most `width` columns, each begun with `indent` spaces; a word that is
-  /// wider is cut up.
+  /// wider is cut up, and no-break spaces end as plain ones.
   static func wrap(_ text: String, _ indent: Int, _ width: Int) -> [String] {
     let room = max(width - indent, 8)
     var lines: [String] = []
@@ -229,6 +234,6 @@ package enum ProbeTable {
     }
     if !line.isEmpty || lines.isEmpty { lines.append(line) }
     let margin = String(repeating: " ", count: indent)
-    return lines.map { margin + $0 }
+    return lines.map { margin + $0.replacing("\u{A0}", with: " ") }
   }
 }

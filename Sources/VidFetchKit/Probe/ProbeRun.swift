@@ -152,7 +152,7 @@ final class ProbeRun {
       learn(total: total)
       if let remote, remote.fetch.isSequential, total > ReadWindow.smallest {
         warn(
-          FetchWarning(.unusual, "the server sends no ranges: the whole file had to be read"))
+          FetchWarning(.unusual, "the server sends no ranges, so the whole file was read"))
       }
       session?.send(.ended(total: total, isFramed: isFramed))
     case .paused(let wait, let attempt, let error):
