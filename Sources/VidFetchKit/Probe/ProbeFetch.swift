@@ -13,8 +13,8 @@ import PartialStorage
 final class ProbeFetch: ExchangeDelegate {
   /// What the probe is told; each exchange ends with one of those but the first three.
   enum Report: Sendable {
-    /// A response was accepted.
-    case accepted(total: Int64?)
+    /// A response was accepted; its bytes follow.
+    case accepted(total: Int64?, isSequential: Bool)
     case warning(FetchWarning)
     case log(String)
     /// What was asked for is there, or was dropped.
@@ -173,20 +173,20 @@ final class ProbeFetch: ExchangeDelegate {
     }
     switch decision {
     case .append(let offset, _, let total, _):
-      let cache = state.withLock { state in
+      let (cache, isSequential) = state.withLock { state in
         if isFirst { state.validators = response.validators }
         state.total = total ?? state.total
         // The whole came, although a range was asked for.
         if response.contentRange == nil { state.isSequential = true }
-        return state.cache
+        return (state.cache, state.isSequential)
       }
-      report(.accepted(total: total))
+      report(.accepted(total: total, isSequential: isSequential))
       return .write(to: cache, at: offset, limit: nil)
     case .alreadyComplete:
       // The source ends before what was asked for.
       let total = response.contentRange?.total ?? self.total
       state.withLock { $0.total = total }
-      report(.accepted(total: total))
+      report(.accepted(total: total, isSequential: false))
       return discard(.ended)
     case .tryPlainRange:
       state.withLock { $0.isPlain = true }

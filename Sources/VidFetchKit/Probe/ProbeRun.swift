@@ -32,7 +32,9 @@ final class ProbeRun {
 
   private var result: ProbeResult
   private var remote: Remote?
-  private var session: RemuxSession?
+  /// Also asked by the transfer thread: what is known of a source must reach its remux before the
+  /// bytes do.
+  private let session = Locked<RemuxSession?>(nil)
   private var generation = 0
   private var waitEnds: ContinuousClock.Instant?
   private var isOver = false
@@ -78,6 +80,7 @@ final class ProbeRun {
       try LocalSource.check(status, limit: request.transfer.maxFileSize)
       learn(total: status.size)
       let session = try startRemux(of: file)
+      session.send(.total(status.size))
       if let all = ByteRange(0, status.size) { session.send(.have(all)) }
       session.send(.ended(total: status.size, isFramed: true))
     case .url(let text):
@@ -85,7 +88,14 @@ final class ProbeRun {
       let cache = try ScratchFile(in: JobTarget.temporaryDirectory)
       let fetch = ProbeFetch(
         address.url, settings: request.transfer, cache: cache,
-        report: { [mailbox] in mailbox.post(.fetch($0)) })
+        report: { [mailbox, session] report in
+          if case .accepted(let total, let isSequential) = report {
+            let remux = session.withLock { $0 }
+            if isSequential { remux?.send(.onlyForwards) }
+            if let total { remux?.send(.total(total)) }
+          }
+          mailbox.post(.fetch(report))
+        })
       remote = Remote(fetch: fetch, cache: cache)
       try startRemux(filling: cache)
     }
@@ -107,8 +117,12 @@ final class ProbeRun {
       // The remux may outlive this run by a moment; the file stays open until its last message.
       withExtendedLifetime(file) {}
     }
-    self.session = session
+    self.session.withLock { $0 = session }
     return session
+  }
+
+  private func tellRemux(_ command: RemuxCommand) {
+    session.withLock { $0 }?.send(command)
   }
 
   // MARK: - What happens
@@ -131,6 +145,7 @@ final class ProbeRun {
       try bring()
     case .probed(let source):
       result.source = source
+      warnOfWaste()
       finish(source.verdict(for: request.format)?.refusal)
     case .failed(let error): throw error
     case .planned, .progress, .warning, .finished: break
@@ -139,22 +154,14 @@ final class ProbeRun {
 
   private func take(_ report: ProbeFetch.Report) throws(FetchError) {
     switch report {
-    case .accepted(let total):
-      if let total {
-        learn(total: total)
-        session?.send(.total(total))
-      }
-      if remote?.fetch.isSequential == true { session?.send(.onlyForwards) }
+    case .accepted(let total, _):
+      if let total { learn(total: total) }
     case .warning(let warning): warn(warning)
     case .log(let text): onEvent(.log(level: 2, text))
     case .ended: try bring()
     case .completed(let total, let isFramed):
       learn(total: total)
-      if let remote, remote.fetch.isSequential, total > ReadWindow.smallest {
-        warn(
-          FetchWarning(.unusual, "the server sends no ranges, so the whole file was read"))
-      }
-      session?.send(.ended(total: total, isFramed: isFramed))
+      tellRemux(.ended(total: total, isFramed: isFramed))
     case .paused(let wait, let attempt, let error):
       onEvent(.retry(attempt: attempt, wait: wait, error: error))
       waitEnds = .now + wait
@@ -191,7 +198,7 @@ final class ProbeRun {
     guard let remote else { return }
     let dropped = remote.cache.present.byteCount
     if dropped > 0 { onEvent(.restart(reason: reason, bytes: dropped)) }
-    session?.send(.cancel)
+    tellRemux(.cancel)
     let cache = try ScratchFile(in: JobTarget.temporaryDirectory)
     remote.fetch.begin(anew: cache, after: reason)
     self.remote = Remote(fetch: remote.fetch, cache: cache)
@@ -205,6 +212,17 @@ final class ProbeRun {
     result.diskNeed = DiskDemand(missing: remote == nil ? 0 : total, output: total).needed
   }
 
+  /// Says so where a server without ranges has made this as dear as a download.
+  private func warnOfWaste() {
+    guard let remote, remote.fetch.isSequential else { return }
+    let present = remote.cache.present
+    let isAll = remote.fetch.total.map { present.isComplete(total: $0) } ?? true
+    guard isAll, present.byteCount > ReadWindow.largest else { return }
+    warn(
+      FetchWarning(
+        .unusual, "the server sends no ranges, so the file was read from its beginning"))
+  }
+
   private func warn(_ warning: FetchWarning) {
     guard !result.warnings.contains(warning) else { return }
     result.warnings.append(warning)
@@ -215,7 +233,7 @@ final class ProbeRun {
   private func finish(_ error: FetchError?) {
     guard !isOver else { return }
     isOver = true
-    session?.send(.cancel)
+    tellRemux(.cancel)
     remote?.fetch.cancel()
     result.error = error
     result.code = error?.code ?? .ok

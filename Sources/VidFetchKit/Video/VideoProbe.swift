@@ -15,10 +15,11 @@ public struct VideoProbe: Sendable {
   ///
   /// - Parameters:
   ///   - url: an `http`, `https` or `file` URL.
-  ///   - options: of these, what is about the transfer.
+  ///   - options: of these, what is about the transfer, and which streams are wanted.
   public init(_ url: URL, options: VideoDownloadOptions = .init()) {
     var request = ProbeRequest(source: url.absoluteString)
     request.transfer = options.transferSettings
+    request.export = options.exportSettings
     self.request = request
   }
 
