@@ -12,17 +12,19 @@ private struct Look {
   var events: [JobEvent] = []
   var result: ProbeResult
 
-  init(_ source: String, configure: (inout ProbeRequest) -> Void = { _ in }) throws {
+  init(_ source: String, configure: (inout ProbeRequest) -> Void = { _ in }) async {
     var request = ProbeRequest(source: source)
     request.transfer.retries = 2
     configure(&request)
-    let events = Monitor<[JobEvent]>([])
-    ProbeJob(request) { event in events.withLock { $0.append(event) } }.start()
-    let result = events.wait(timeout: .seconds(60)) { events -> ProbeResult? in
-      if case .probed(let result) = events.last { result } else { nil }
+    let events = Locked<[JobEvent]>([])
+    // No thread of the tests' is held meanwhile.
+    result = await withCheckedContinuation { continuation in
+      ProbeJob(request) { event in
+        events.withLock { $0.append(event) }
+        if case .probed(let result) = event { continuation.resume(returning: result) }
+      }.start()
     }
-    self.result = try #require(result, "no end")
-    self.events = events.peek { $0 }
+    self.events = events.withLock { $0 }
   }
 
   var names: [String] {
@@ -42,11 +44,11 @@ private struct Look {
 @Suite(.serialized) struct RemoteProbeTests {
   private static let gigabyte = 1 << 30
 
-  @Test func anIndexAtTheEndCostsHeadAndTail() throws {
+  @Test func anIndexAtTheEndCostsHeadAndTail() async throws {
     let scratch = try ScratchDirectory()
     let index = try LargeFilm.write(to: scratch.file("film.mp4"), hole: Self.gigabyte)
     let server = try FaultServer(root: scratch.path)
-    let look = try Look(server.url("film.mp4"))
+    let look = await Look(server.url("film.mp4"))
     #expect(look.names == ["start", "probed"])
     #expect(look.result.code == .ok && look.result.source?.index == .last)
     #expect(look.result.size.map(Int.init) == fileSize(scratch.file("film.mp4")))
@@ -58,24 +60,24 @@ private struct Look {
     #expect(look.result.diskNeed.map { $0 > 2 * Int64(Self.gigabyte) } == true)
   }
 
-  @Test func weakProofIsEnoughToLook() throws {
+  @Test func weakProofIsEnoughToLook() async throws {
     let scratch = try ScratchDirectory()
     try LargeFilm.write(to: scratch.file("film.mp4"), hole: 100 << 20)
     let server = try FaultServer(root: scratch.path)
     for fault in ["etag=weak", "etag=none", "etag=none&lm=none"] {
       try server.reset()
-      let look = try Look(server.url("~\(fault)/film.mp4"))
+      let look = await Look(server.url("~\(fault)/film.mp4"))
       #expect(look.result.code == .ok && look.result.received < 1 << 20, "\(fault)")
       #expect(try server.gets().count == 2, "\(fault)")
     }
   }
 
-  @Test func aVersionThatChangesBetweenHeadAndTailIsLookedAtAnew() throws {
+  @Test func aVersionThatChangesBetweenHeadAndTailIsLookedAtAnew() async throws {
     let scratch = try ScratchDirectory()
     try LargeFilm.write(to: scratch.file("old.mp4"), of: "plain.mp4", hole: 100 << 20)
     try LargeFilm.write(to: scratch.file("new.mp4"), of: "resume_a.mp4", hole: 200 << 20)
     let server = try FaultServer(root: scratch.path)
-    let look = try Look(server.url("~change=1&alt=new.mp4/old.mp4"))
+    let look = await Look(server.url("~change=1&alt=new.mp4/old.mp4"))
     #expect(look.names == ["start", "remote_changed", "remote_changed", "probed"])
     #expect(look.result.code == .ok && look.result.warnings.count == 1)
     #expect(look.result.source?.duration == 4)
@@ -99,52 +101,52 @@ private struct Look {
         """)
   }
 
-  @Test func aRemoteThatKeepsChangingIsGivenUp() throws {
+  @Test func aRemoteThatKeepsChangingIsGivenUp() async throws {
     let server = try restless(#"'ETag: "%d"\r\n' % count"#, total: "1 << 30")
-    let look = try Look(server.url("film.mp4"))
+    let look = await Look(server.url("film.mp4"))
     #expect(look.result.code == .network && look.result.source == nil)
     #expect(look.result.error?.message == "the remote file keeps changing while it is fetched")
     #expect(look.names.count { $0 == "remote_changed" } == 4)
   }
 
-  @Test func sizesThatContradictEachOtherAreRefused() throws {
+  @Test func sizesThatContradictEachOtherAreRefused() async throws {
     let server = try restless("''", total: "(1 << 30) + count")
-    let look = try Look(server.url("film.mp4"))
+    let look = await Look(server.url("film.mp4"))
     #expect(look.result.code == .damaged && look.result.source == nil)
     #expect(look.result.error?.message.hasPrefix("contradictory lengths") == true)
   }
 
-  @Test func aServerWithoutRangesIsReadForwards() throws {
+  @Test func aServerWithoutRangesIsReadForwards() async throws {
     let scratch = try ScratchDirectory()
     try LargeFilm.write(to: scratch.file("film.mp4"), hole: 20 << 20)
     let server = try FaultServer(root: scratch.path)
-    let look = try Look(server.url("~norange=1/film.mp4"))
+    let look = await Look(server.url("~norange=1/film.mp4"))
     #expect(look.result.code == .ok && look.result.attempts == 1)
     #expect(look.names == ["start", "unusual", "probed"])
     #expect(look.result.warnings.first?.message.contains("read from its beginning") == true)
   }
 
-  @Test func aServerThatIgnoresRangesHalfWayIsBegunAnew() throws {
+  @Test func aServerThatIgnoresRangesHalfWayIsBegunAnew() async throws {
     let scratch = try ScratchDirectory()
     try LargeFilm.write(to: scratch.file("film.mp4"), hole: 20 << 20)
     let server = try FaultServer(root: scratch.path)
-    let look = try Look(server.url("~norange=1&after=1/film.mp4"))
+    let look = await Look(server.url("~norange=1&after=1/film.mp4"))
     #expect(look.result.code == .ok)
     #expect(look.names.contains("range_ignored"))
     #expect(try server.gets().last?.range == nil)
   }
 
-  @Test func whatWasCutIsAskedForFromWhereItWasCut() throws {
+  @Test func whatWasCutIsAskedForFromWhereItWasCut() async throws {
     let server = try FaultServer()
-    let look = try Look(server.url("~drop=1000&times=1/resume_a.mp4"))
+    let look = await Look(server.url("~drop=1000&times=1/resume_a.mp4"))
     #expect(look.names == ["start", "retry", "probed"])
     #expect(look.result.code == .ok && look.result.received == 141_246)
     #expect(try server.gets().map(\.range) == ["bytes=0-262143", "bytes=1000-141245"])
   }
 
-  @Test func withoutRangesACutBodyIsNeverPutTogether() throws {
+  @Test func withoutRangesACutBodyIsNeverPutTogether() async throws {
     let server = try FaultServer()
-    let look = try Look(server.url("~norange=1/~drop=1000&times=1/resume_a.mp4"))
+    let look = await Look(server.url("~norange=1/~drop=1000&times=1/resume_a.mp4"))
     #expect(look.names == ["start", "retry", "range_ignored", "probed"])
     #expect(look.result.code == .ok && look.result.received == 142_246)
   }
@@ -156,21 +158,21 @@ private struct Look {
       ("~body=login/x.mp4", .notMedia), ("empty.mp4", .notMedia), ("no_moov.mp4", .damaged),
       ("~gzip=1/plain.mp4", .refused), ("~clen=-5/plain.mp4", .damaged),
     ] as [(String, OutcomeCode)])
-  func failuresAreThoseOfARun(path: String, code: OutcomeCode) throws {
+  func failuresAreThoseOfARun(path: String, code: OutcomeCode) async throws {
     let server = try FaultServer()
-    let look = try Look(server.url(path))
+    let look = await Look(server.url(path))
     #expect(look.result.code == code && look.result.error?.code == code)
     #expect(look.result.source == nil && look.names.last == "probed")
   }
 
-  @Test func redirectsAndLimitsAreThoseOfARun() throws {
+  @Test func redirectsAndLimitsAreThoseOfARun() async throws {
     let server = try FaultServer()
-    let look = try Look(server.url("~redirect=3/hevc.ts"))
+    let look = await Look(server.url("~redirect=3/hevc.ts"))
     #expect(look.result.code == .ok && look.result.source?.container == "mpegts")
     #expect(look.result.source?.duration.map { abs($0 - 2.02) < 0.05 } == true)
-    let limited = try Look(server.url("resume_a.mp4")) { $0.transfer.maxFileSize = 100_000 }
+    let limited = await Look(server.url("resume_a.mp4")) { $0.transfer.maxFileSize = 100_000 }
     #expect(limited.result.code == .refused)
-    let local = try Look(FixtureFile.media("resume_a.mp4")) { $0.transfer.maxFileSize = 100_000 }
+    let local = await Look(FixtureFile.media("resume_a.mp4")) { $0.transfer.maxFileSize = 100_000 }
     #expect(local.result.code == .refused)
   }
 

@@ -26,6 +26,13 @@ final class ProbeFetch: ExchangeDelegate {
     /// What is there is worth nothing any more: to be begun anew, with `begin(anew:)`.
     case restart(RestartReason)
     case failed(FetchError)
+
+    var endsExchange: Bool {
+      switch self {
+      case .accepted, .warning, .log: false
+      case .ended, .completed, .paused, .restart, .failed: true
+      }
+    }
   }
 
   /// Why an exchange was ended without its body, and so what follows.
@@ -84,9 +91,6 @@ final class ProbeFetch: ExchangeDelegate {
 
   /// The resource's size, where it is known.
   var total: Int64? { state.withLock { $0.total } }
-
-  /// Whether an exchange is running.
-  var isRunning: Bool { state.withLock { $0.isRunning } }
 
   /// Whether the server sends the whole only.
   var isSequential: Bool { state.withLock { $0.isSequential } }

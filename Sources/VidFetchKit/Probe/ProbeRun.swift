@@ -21,6 +21,8 @@ final class ProbeRun {
     var fetch: ProbeFetch
     var cache: ScratchFile
     var window = ReadWindow()
+    /// Whether an exchange runs, or has ended with a report that is still to be taken in.
+    var isAsking = false
     /// The byte that the demuxer waits for.
     var wanted: Int64?
   }
@@ -153,6 +155,7 @@ final class ProbeRun {
   }
 
   private func take(_ report: ProbeFetch.Report) throws(FetchError) {
+    if report.endsExchange { remote?.isAsking = false }
     switch report {
     case .accepted(let total, _):
       if let total { learn(total: total) }
@@ -180,16 +183,15 @@ final class ProbeRun {
     let present = remote.cache.present
     if present.run(from: wanted) > 0 || remote.fetch.total.map({ wanted >= $0 }) ?? false {
       self.remote?.wanted = nil
-    } else if remote.fetch.brings(wanted) {
-      return
-    } else if remote.fetch.isRunning {
-      remote.fetch.drop()
+    } else if remote.isAsking {
+      if !remote.fetch.brings(wanted) { remote.fetch.drop() }
     } else if remote.fetch.isSequential, !present.isEmpty {
       // What comes from the beginning once more may be another version.
       try beginAnew(.rangeIgnored)
     } else if let range = self.remote?.window.range(
       from: wanted, present: present, total: remote.fetch.total)
     {
+      self.remote?.isAsking = true
       remote.fetch.request(range)
     }
   }
