@@ -79,7 +79,8 @@ struct RemuxProbe {
     guard obstacle == nil else { return verdict }
     do throws(FetchError) {
       let plan = try StreamPlan(
-        SourceDescription(demuxer), to: format, selection: settings.selection)
+        SourceDescription(demuxer, index), to: format, selection: settings.selection,
+        stripsMetadata: settings.metadata.strips)
       if settings.isStrict, let refusal = plan.refusalOfLoss { throw refusal }
       let edits = try EditedSamples(plan, demuxer, index) { () throws(FetchError) -> Demuxer in
         try Demuxer(SourceIO(bytes), isSeekable: true, ignoresEdits: true, log: AVLog())
