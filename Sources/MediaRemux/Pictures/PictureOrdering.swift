@@ -70,6 +70,8 @@ final class PictureOrdering: PacketStage {
 
   func take(_ packet: Packet, shift: Int64) throws(FetchError) {
     self.shift = shift
+    // A chunk without bytes shows nothing new, and would end the filter's stream.
+    if packet.size == 0 { return }
     guard let filter else {
       let copy = try clearPacket()
       av_packet_move_ref(copy.pointer, packet.pointer)
