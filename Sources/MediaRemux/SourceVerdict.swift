@@ -111,8 +111,10 @@ extension PacketPipeline {
     }
   }
 
-  /// VP9 and AV1 state their pixel format in a box of the output; where no picture decodes it is
-  /// unknown, and libavformat writes an empty box, which it refuses to read.
+  /// VP9 and AV1 of which no picture decodes.
+  ///
+  /// Their pixel format stands in a box of the output; where it is unknown, libavformat writes an
+  /// empty box, which it refuses to read.
   private func refuseUndecodable(_ media: [Track]) throws(FetchError) {
     for track in media where ["vp9", "av1"].contains(track.entry.description.codec) {
       guard track.parameters.pointee.format < 0, track.line.packets > 0 else { continue }
@@ -123,9 +125,10 @@ extension PacketPipeline {
     }
   }
 
-  /// H.264 stands in packets either behind lengths, and then its configuration begins with 1
-  /// (ISO/IEC 14496-15, 5.3.3.1), or behind start codes. movenc takes whatever else it meets for the
-  /// second, and writes empty samples where it finds no start code.
+  /// A configuration of H.264 that begins neither with 1 nor with a start code.
+  ///
+  /// With 1 its units stand behind lengths (ISO/IEC 14496-15, 5.3.3.1). movenc takes whatever else it
+  /// meets for a stream with start codes, and writes empty samples where it finds none.
   private func refuseUnknownFraming(_ media: [Track]) throws(FetchError) {
     for track in media where track.entry.description.codec == "h264" {
       let parameters = track.parameters.pointee

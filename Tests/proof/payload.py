@@ -58,6 +58,6 @@ def canonical(stream, data):
     if stream.codec == "av1":
         return tuple(open_bitstream_units(data))
     if stream.codec == "aac" and not stream.extradata and len(data) > 7 \
-            and data[0] == 0xFF and data[1] & 0xF6 == 0xF0:
+            and data[0] == 0xFF and data[1] & 0xF0 == 0xF0:
         return data[7 if data[1] & 1 else 9:]
     return data
