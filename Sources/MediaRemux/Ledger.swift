@@ -25,12 +25,12 @@ struct LedgerLine: Hashable {
   /// - Parameters:
   ///   - written: how many bytes the muxer made of it.
   ///   - hiddenStart: how much of the first packet's time its decoder must drop (encoder delay).
-  ///     What the last one is padded with stays presented: libavformat's own reading of a finished
-  ///     mp4 doesn't cut there either, and a few samples of silence harm nobody.
+  ///   - hiddenEnd: how much of this packet's time is padding. libavformat's own reading of a finished
+  ///     mp4 doesn't cut inside a packet; other players do.
   @inline(__always)
   mutating func add(
     bytes size: Int32, written count: Int64, stamps: TimestampRepair.Stamps, duration: Int64,
-    isPresented: Bool, hiddenStart: Int64 = 0
+    isPresented: Bool, hiddenStart: Int64 = 0, hiddenEnd: Int64 = 0
   ) {
     packets += 1
     bytes += Int64(size)
@@ -46,10 +46,11 @@ struct LedgerLine: Hashable {
       return
     }
     let begin = max(stamps.pts, hiddenUntil ?? stamps.pts)
-    guard end > begin || hiddenUntil == nil else { return }
+    let shownEnd = hiddenEnd > 0 ? Self.sum(end, -hiddenEnd) : end
+    guard shownEnd > begin || hiddenUntil == nil && hiddenEnd == 0 else { return }
     firstPresentation = min(firstPresentation ?? begin, begin)
     lastPresentation = max(lastPresentation ?? stamps.pts, stamps.pts)
-    lastPresentationEnd = max(lastPresentationEnd ?? end, end)
+    lastPresentationEnd = max(lastPresentationEnd ?? shownEnd, shownEnd)
   }
 
   private var hiddenUntil: Int64?

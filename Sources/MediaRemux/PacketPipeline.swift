@@ -367,12 +367,18 @@ struct PacketPipeline {
         hiddenStart = try MediaTime.rescale(skipped, rate, track.to)
       }
     }
+    var hiddenEnd: Int64 = 0
+    if packet.pointer.pointee.side_data_elems > 0, let skipped = packet.skippedAtEnd {
+      let rate = AVRational(num: 1, den: Int32(max(track.entry.description.sampleRate ?? 1, 1)))
+      hiddenEnd = min(try MediaTime.rescale(skipped, rate, track.to), max(duration, 0))
+    }
     track.hash?.update(packet.payload)
     let before = muxer.position
     try muxer.write(packet, log: log)
     track.line.add(
       bytes: size, written: muxer.position - before, stamps: stamps, duration: duration,
-      isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hiddenStart)
+      isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hiddenStart,
+      hiddenEnd: hiddenEnd)
   }
 
   /// Durations and composition offsets are 32 bits in the tables (ISO 14496-12 8.6.1), and movenc

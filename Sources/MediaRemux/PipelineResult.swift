@@ -42,6 +42,8 @@ extension PacketPipeline {
         amendment.sampleEntry = "hvc1"
         amendment.replacedBoxes = [configuration]
       }
+      let language = track.entry.description.language ?? ""
+      if !LanguageCode(language).isUnknown { amendment.language = language.lowercased() }
       carry(track, into: &amendment)
       amendments.append(amendment)
     }

@@ -49,8 +49,8 @@ extension PacketPipeline {
           "stream \(index) holds \(track.line.packets) of \(declared) packets: the media is cut",
           recovery: "fetch the file again, or from another source")
       }
-      if let source = track.sourceTrack, !source.edits.isEmpty, track.line.packets > 1,
-        track.line.span <= 0
+      if let source = track.sourceTrack, !source.edits.isEmpty, track.line.packets > 0,
+        track.line.firstPresentation == nil || track.line.packets > 1 && track.line.span <= 0
       {
         throw FetchError(
           .damaged, "the edit list of stream \(index) shows none of its media",

@@ -35,6 +35,10 @@ struct TrackAmendment: Hashable {
   var isOpaque = false
   /// How many samples there are, where they are the source's one by one.
   var sampleCount: Int64?
+  /// The track's language as three letters, for a header that names none.
+  ///
+  /// libavformat 59 knows only the languages of the old Macintosh where it writes QuickTime.
+  var language: String?
 
   /// The boxes that libavformat 59 drops or doesn't know, and that stay true as the samples are
   /// copied unchanged.
@@ -174,9 +178,10 @@ struct IndexAmendment: Hashable {
       case "edts" where amendment.presentation != nil: break
       case "tref" where rewrite != nil: break
       case "mdia":
-        let samples = Self.rebuild(trak, box, ["minf", "stbl", "stsd"]) {
+        var samples = Self.rebuild(trak, box, ["minf", "stbl", "stsd"]) {
           Self.amendSamples($0, amendment, handler: trak)
         }
+        if let language = amendment.language { Self.set(language: language, in: &samples) }
         payload += rewrite?.media(samples) ?? samples
       case "udta": userData = bytes
       default: payload += bytes
@@ -185,6 +190,19 @@ struct IndexAmendment: Hashable {
     userData = Self.added(amendment.userData, to: userData)
     let tags = amendment.tags?.box(isISO: format == .mp4) ?? []
     return .box("trak", payload + (rewrite?.tail(userData) ?? userData) + tags)
+  }
+
+  /// Names the language in a whole `mdia` whose header names none (ISO 14496-12 8.4.2: three letters,
+  /// five bits each; QuickTime reads them as well, from 0x400 on).
+  private static func set(language: String, in mdia: inout [UInt8]) {
+    let unspecified: UInt64 = 0x7FFF
+    guard let header = mdia.box(["mdhd"], in: 8..<mdia.count) else { return }
+    let at = header.payload.lowerBound + (mdia.integer(header.payload.lowerBound, 1) == 1 ? 32 : 20)
+    let letters = language.utf8
+    guard mdia.integer(at, 2) == unspecified, letters.count == 3,
+      letters.allSatisfy({ (0x61...0x7A).contains($0) })
+    else { return }
+    mdia.set(letters.reduce(UInt64(0)) { $0 << 5 | UInt64($1 - 0x60) }, at: at, bytes: 2)
   }
 
   /// A `udta` with more boxes, where it has none of their types.
