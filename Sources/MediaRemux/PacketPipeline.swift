@@ -32,6 +32,8 @@ struct PacketPipeline {
     var emptyPackets: Int64 = 0
     /// Over the payload, where it was asked for.
     let hash: PayloadHash?
+    /// Whether the source's durations are without the padding already, as Ogg's are.
+    let isTrimmed: Bool
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
     var lastDelta: Int64 = 0
@@ -157,6 +159,7 @@ struct PacketPipeline {
             of: streams[index], sourceFormat: demuxer.formatName, to: to),
           hash: settings.verification == .hash
             ? try PayloadHash(PayloadForm(streams[index].pointee.codecpar.pointee)) : nil,
+          isTrimmed: demuxer.formatName == "ogg",
           watch: ParameterWatch(
             codec: entry.description.codec,
             form: PayloadForm(streams[index].pointee.codecpar.pointee)),
@@ -368,7 +371,9 @@ struct PacketPipeline {
       }
     }
     var hiddenEnd: Int64 = 0
-    if packet.pointer.pointee.side_data_elems > 0, let skipped = packet.skippedAtEnd {
+    if packet.pointer.pointee.side_data_elems > 0, !track.isTrimmed,
+      let skipped = packet.skippedAtEnd
+    {
       let rate = AVRational(num: 1, den: Int32(max(track.entry.description.sampleRate ?? 1, 1)))
       hiddenEnd = min(try MediaTime.rescale(skipped, rate, track.to), max(duration, 0))
     }

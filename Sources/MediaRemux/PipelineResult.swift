@@ -43,7 +43,10 @@ extension PacketPipeline {
         amendment.replacedBoxes = [configuration]
       }
       let language = track.entry.description.language ?? ""
-      if !LanguageCode(language).isUnknown { amendment.language = language.lowercased() }
+      if !LanguageCode(language).isUnknown {
+        amendment.language =
+          language.utf8.count == 3 ? language.lowercased() : LanguageCode(language).code
+      }
       carry(track, into: &amendment)
       amendments.append(amendment)
     }

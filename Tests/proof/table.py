@@ -154,7 +154,7 @@ def special(name, folder, options):
     if name == "pixel aspect":
         return shutil.copy(os.path.join(fixtures, "sar43.mp4"), made)
     if name == "languages and title":
-        return recipes.film(made, "mkv", "-metadata title=Film -metadata:s:a:0 language=spa")
+        return recipes.film(made, "mkv", "-metadata title=Film -metadata:s:a:0 language=deu")
     raise recipes.NotMade("no recipe for this row")
 
 

@@ -65,8 +65,10 @@ struct EditedSamples {
       }
       let whole = SampleList(all[entry.description.index])
       guard entry.description.kind.isMedia else {
-        // Nobody's film depends on it, so it is named and not refused.
-        if whole.distinct > listed.distinct {
+        // Nobody's film depends on it, so it is named and not refused. What lasts no time is outside by
+        // rounding; of subtitles, it is the end of the last one.
+        let isEndMark = entry.description.kind == .subtitle && whole.filled == listed.filled
+        if whole.distinct > listed.distinct, !isEndMark {
           warn(of: whole.distinct - listed.distinct, "samples", entry.description)
         }
         continue
@@ -84,8 +86,6 @@ struct EditedSamples {
     }
     let missing = all.distinct - listed.distinct
     guard missing > 0 else { return }
-    // What lasts no time is outside by rounding; of subtitles, it is the end of the last one.
-    if stream.kind == .subtitle, all.filled == listed.filled { return }
     let outside = EditList(track).samplesOutside(all)
     guard missing <= outside else {
       throw Self.damaged(
