@@ -18,6 +18,8 @@ struct LedgerLine: Hashable {
 
   /// Presentation times of packets that are decoded but not shown.
   private(set) var firstHidden: Int64?
+  /// The earliest of those that came behind one that is shown.
+  private(set) var firstHiddenBehind: Int64?
   private(set) var lastHidden: Int64?
 
   /// Counts a packet.
@@ -25,12 +27,12 @@ struct LedgerLine: Hashable {
   /// - Parameters:
   ///   - written: how many bytes the muxer made of it.
   ///   - hiddenStart: how much of the first packet's time its decoder must drop (encoder delay).
-  ///   - hiddenEnd: how much of this packet's time is padding. libavformat's own reading of a finished
-  ///     mp4 doesn't cut inside a packet; other players do.
+  ///     What the last one is padded with stays presented: libavformat's own reading of a finished
+  ///     mp4 doesn't cut there either, and a few samples of silence harm nobody.
   @inline(__always)
   mutating func add(
     bytes size: Int32, written count: Int64, stamps: TimestampRepair.Stamps, duration: Int64,
-    isPresented: Bool, hiddenStart: Int64 = 0, hiddenEnd: Int64 = 0
+    isPresented: Bool, hiddenStart: Int64 = 0
   ) {
     packets += 1
     bytes += Int64(size)
@@ -42,15 +44,23 @@ struct LedgerLine: Hashable {
     if hiddenStart > 0, packets == 1 { hiddenUntil = Self.sum(stamps.pts, hiddenStart) }
     guard isPresented else {
       if firstHidden == nil { firstHidden = stamps.pts }
+      if firstPresentation != nil {
+        firstHiddenBehind = min(firstHiddenBehind ?? stamps.pts, stamps.pts)
+      }
       lastHidden = stamps.pts
       return
     }
     let begin = max(stamps.pts, hiddenUntil ?? stamps.pts)
-    let shownEnd = hiddenEnd > 0 ? Self.sum(end, -hiddenEnd) : end
-    guard shownEnd > begin || hiddenUntil == nil && hiddenEnd == 0 else { return }
+    guard end > begin || hiddenUntil == nil else { return }
     firstPresentation = min(firstPresentation ?? begin, begin)
     lastPresentation = max(lastPresentation ?? stamps.pts, stamps.pts)
-    lastPresentationEnd = max(lastPresentationEnd ?? shownEnd, shownEnd)
+    lastPresentationEnd = max(lastPresentationEnd ?? end, end)
+  }
+
+  /// Whether packets are hidden between others that are shown: one edit can't say that.
+  var hidesInside: Bool {
+    guard let firstHiddenBehind, let lastPresentation else { return false }
+    return firstHiddenBehind < lastPresentation
   }
 
   private var hiddenUntil: Int64?

@@ -45,6 +45,11 @@ struct MetadataCarriage: Hashable {
     for tag in tags where !Self.containerKeys.contains(tag.key.lowercased()) {
       if Self.isWritten(tag.key.lowercased(), tag.value, in: format) {
         muxerTags.append(tag)
+        if tag.key.lowercased() == "location", format == .mp4 {
+          // The muxer's form counts in 1/65536 degrees.
+          movie.keys = movie.keys ?? MetadataBox(handler: "mdta")
+          movie.keys?.set("com.apple.quicktime.location.ISO6709", to: tag.value)
+        }
       } else {
         movie.keys = movie.keys ?? MetadataBox(handler: "mdta")
         movie.keys?.set(tag.key, to: tag.value)
@@ -66,7 +71,8 @@ struct MetadataCarriage: Hashable {
   {
     if key == "creation_time" || key == "timecode" { return true }
     switch format {
-    case .mov: return movTexts.contains(key)
+    // QuickTime's texts have a length of 16 bits, which movenc cuts without a word.
+    case .mov: return movTexts.contains(key) && value.utf8.count <= Int(UInt16.max)
     case .mp4:
       if key == "track" || key == "disc" { return isCount(value) }
       if mp4Numbers.contains(key) { return UInt8(value) != nil }

@@ -85,7 +85,10 @@ extension OutputCheck {
       names.append("language \(language.prefix(16))")
     }
     let (from, to) = (source.pointee.codecpar.pointee, output.pointee.codecpar.pointee)
-    if from.color_range == AVCOL_RANGE_JPEG, to.color_range != AVCOL_RANGE_JPEG {
+    // Of MJPEG the codec itself says it.
+    if from.codec_id != AV_CODEC_ID_MJPEG, from.color_range == AVCOL_RANGE_JPEG,
+      to.color_range != AVCOL_RANGE_JPEG
+    {
       names.append("full colour range")
     }
     return names

@@ -67,19 +67,12 @@ final class Packet {
   /// How many samples are to be hidden from the packet's start on, where the demuxer says so.
   ///
   /// `AV_PKT_DATA_SKIP_SAMPLES` begins with that count, 32 bits, little-endian.
-  var skippedAtStart: Int64? { skipped(at: 0) }
-
-  /// How many samples are to be hidden at the packet's end: encoder padding.
-  ///
-  /// The second number in `AV_PKT_DATA_SKIP_SAMPLES`.
-  var skippedAtEnd: Int64? { skipped(at: 4) }
-
-  private func skipped(at offset: Int) -> Int64? {
+  var skippedAtStart: Int64? {
     var size = 0
     guard
-      let data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size),
-      size >= offset + 4, cff_le32(data + offset) > 0
+      let data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size), size >= 4,
+      cff_le32(data) > 0
     else { return nil }
-    return Int64(cff_le32(data + offset))
+    return Int64(cff_le32(data))
   }
 }

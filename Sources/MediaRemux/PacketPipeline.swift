@@ -16,6 +16,9 @@ struct PacketPipeline {
     /// The start of the presentation in the source's time base: taken off every stamp.
     let shift: Int64
     var repair: TimestampRepair
+    /// A packet that is shown far ahead of its decoding, and what follows it, until one of these says
+    /// whether that can be.
+    var held: [Packet] = []
     /// Whether a packet's length in samples is asked of libavcodec: the source's clock is coarser.
     let isCoarse: Bool
     let parameters: UnsafeMutablePointer<AVCodecParameters>
@@ -32,8 +35,6 @@ struct PacketPipeline {
     var emptyPackets: Int64 = 0
     /// Over the payload, where it was asked for.
     let hash: PayloadHash?
-    /// Whether the source's durations are without the padding already, as Ogg's are.
-    let isTrimmed: Bool
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
     var lastDelta: Int64 = 0
@@ -70,8 +71,13 @@ struct PacketPipeline {
   private(set) var packets: Int64 = 0
   var warnings: [FetchWarning] = []
   var emptyStreams: [(index: Int, reason: String)] = []
+  /// Handler types of which an ISO source shows a track.
+  let shownKinds: Set<String>
   /// How many cover pictures the output is to hold.
   let keptCovers: Int
+
+  /// No container counts finer than nanoseconds.
+  private static let finestClock: Int32 = 1_000_000_000
 
   /// Adds the streams and writes the header.
   init(
@@ -91,6 +97,9 @@ struct PacketPipeline {
     strayPackets = Array(repeating: 0, count: streams.count)
     unselected = Set(plan.entries.filter { !$0.isSelected }.map(\.description.index))
     tracks = []
+    shownKinds = Set(
+      sourceIndex.tracks.filter { $0.carriage.header?.isEnabled == true }
+        .map(\.carriage.handlerType))
     keptCovers = plan.kept.count { $0.description.isAttachedPicture }
 
     let start = try Self.start(of: plan, streams, sourceFormat: demuxer.formatName)
@@ -132,6 +141,11 @@ struct PacketPipeline {
     for (entry, made) in outputs {
       let index = entry.description.index
       let from = streams[index].pointee.time_base
+      guard from.num > 0, from.den > 0, from.den <= Self.finestClock else {
+        throw FetchError(
+          .damaged, "the clock of stream \(index) ticks \(from.den) times a second: it is damaged",
+          recovery: "fetch the file again, or from another source")
+      }
       trackOf[index] = tracks.count
       let to = muxer.timeBase(of: made)
       let isCoarse =
@@ -159,7 +173,6 @@ struct PacketPipeline {
             of: streams[index], sourceFormat: demuxer.formatName, to: to),
           hash: settings.verification == .hash
             ? try PayloadHash(PayloadForm(streams[index].pointee.codecpar.pointee)) : nil,
-          isTrimmed: demuxer.formatName == "ogg",
           watch: ParameterWatch(
             codec: entry.description.codec,
             form: PayloadForm(streams[index].pointee.codecpar.pointee)),
@@ -233,6 +246,9 @@ struct PacketPipeline {
             sourcePosition: sourcePosition, packets: packets, bytesWritten: output.bytesWritten)))
     }
     for at in tracks.indices {
+      try tracks.withUnsafeMutableBufferPointer { buffer throws(FetchError) in
+        try Self.writeHeld(on: &buffer[at], muxer: muxer, log: log)
+      }
       try tracks[at].stage?.finish()
       try writeStaged(at, through: staged)
     }
@@ -266,9 +282,61 @@ struct PacketPipeline {
       return
     }
     try tracks.withUnsafeMutableBufferPointer { buffer throws(FetchError) in
-      try Self.write(packet, on: &buffer[at], muxer: muxer, log: log)
+      try Self.writeInTurn(packet, on: &buffer[at], muxer: muxer, log: log)
     }
     packets += 1
+  }
+
+  /// Writes a packet; or holds it, and what follows it, until it is known whether it can be shown as
+  /// far ahead as it says.
+  @inline(__always)
+  private static func writeInTurn(
+    _ packet: Packet, on track: inout Track, muxer: Muxer, log: AVLog
+  ) throws(FetchError) {
+    if track.held.isEmpty {
+      let (pts, dts) = (try stamp(packet.pts, track), try stamp(packet.dts, track))
+      guard track.repair.isFarAhead(pts: pts, dts: dts) else {
+        return try write(packet, on: &track, muxer: muxer, log: log)
+      }
+    }
+    let held = try Packet()
+    av_packet_move_ref(held.pointer, packet.pointer)
+    track.held.append(held)
+    // Pictures from before a pause may stand between the one that is shown behind it and its neighbours.
+    if try isJoined(0, in: track) || track.held.count > Int(track.repair.reordering) + 2 {
+      try writeHeld(on: &track, muxer: muxer, log: log)
+    }
+  }
+
+  /// Writes all packets that were held.
+  private static func writeHeld(
+    on track: inout Track, muxer: Muxer, log: AVLog
+  ) throws(FetchError) {
+    var joined: [Bool] = []
+    for at in track.held.indices { joined.append(try isJoined(at, in: track)) }
+    let held = track.held
+    track.held = []
+    for (packet, isJoined) in zip(held, joined) {
+      try write(packet, on: &track, isJoined: isJoined, muxer: muxer, log: log)
+    }
+  }
+
+  /// Whether another of the held packets is shown near one of them.
+  private static func isJoined(_ at: Int, in track: Track) throws(FetchError) -> Bool {
+    guard let pts = try stamp(track.held[at].pts, track) else { return false }
+    for other in track.held.indices where other != at {
+      if let near = try stamp(track.held[other].pts, track), track.repair.areNear(pts, near) {
+        return true
+      }
+    }
+    return false
+  }
+
+  /// A stamp of the source in the output's time base, counted from the film's start.
+  @inline(__always)
+  private static func stamp(_ stamp: Int64?, _ track: Track) throws(FetchError) -> Int64? {
+    guard let stamp else { return nil }
+    return try MediaTime.rescale(stamp - track.shift, track.from, track.to)
   }
 
   /// Writes what a stream's stage has ready.
@@ -298,7 +366,7 @@ struct PacketPipeline {
 
   @inline(__always)
   private static func write(
-    _ packet: Packet, on track: inout Track, muxer: Muxer, log: AVLog
+    _ packet: Packet, on track: inout Track, isJoined: Bool = false, muxer: Muxer, log: AVLog
   ) throws(FetchError) {
     let from = track.stage?.timeBase ?? track.from
     let shift = track.stage == nil ? track.shift : 0
@@ -347,7 +415,7 @@ struct PacketPipeline {
     if dts == nil, let stamp = packet.dts {
       dts = try MediaTime.rescale(stamp - shift, from, track.to)
     }
-    var stamps = track.repair.next(pts: pts, dts: dts, duration: duration)
+    var stamps = track.repair.next(pts: pts, dts: dts, duration: duration, isJoined: isJoined)
     if track.entry.description.isAttachedPicture { stamps = .init(pts: 0, dts: 0) }
     if track.repair.isContradictory {
       throw FetchError(
@@ -370,20 +438,12 @@ struct PacketPipeline {
         hiddenStart = try MediaTime.rescale(skipped, rate, track.to)
       }
     }
-    var hiddenEnd: Int64 = 0
-    if packet.pointer.pointee.side_data_elems > 0, !track.isTrimmed,
-      let skipped = packet.skippedAtEnd
-    {
-      let rate = AVRational(num: 1, den: Int32(max(track.entry.description.sampleRate ?? 1, 1)))
-      hiddenEnd = min(try MediaTime.rescale(skipped, rate, track.to), max(duration, 0))
-    }
     track.hash?.update(packet.payload)
     let before = muxer.position
     try muxer.write(packet, log: log)
     track.line.add(
       bytes: size, written: muxer.position - before, stamps: stamps, duration: duration,
-      isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hiddenStart,
-      hiddenEnd: hiddenEnd)
+      isPresented: flags & AV_PKT_FLAG_DISCARD == 0, hiddenStart: hiddenStart)
   }
 
   /// Durations and composition offsets are 32 bits in the tables (ISO 14496-12 8.6.1), and movenc

@@ -9,7 +9,7 @@ extension PacketPipeline {
   func amendment() throws(FetchError) -> IndexAmendment {
     IndexAmendment(
       tracks: try trackAmendments(), movie: metadata.movie, copiesMetadata: metadata.copiesSource,
-      format: format)
+      shownKinds: shownKinds, format: format)
   }
 
   /// In the order of the output's tracks.
@@ -37,7 +37,9 @@ extension PacketPipeline {
       // The sample entries that allow parameter sets among the pictures (ISO 14496-15 5.4.2.1,
       // 8.4.1.1).
       if track.setsChange {
-        amendment.sampleEntry = track.entry.description.codec == "hevc" ? "hev1" : "avc3"
+        let isDolbyVision = track.entry.sampleEntry == "dvh1"
+        amendment.sampleEntry =
+          track.entry.description.codec == "hevc" ? (isDolbyVision ? "dvhe" : "hev1") : "avc3"
       } else if let configuration = filledConfiguration(of: track) {
         amendment.sampleEntry = "hvc1"
         amendment.replacedBoxes = [configuration]

@@ -56,6 +56,15 @@ extension PacketPipeline {
           .damaged, "the edit list of stream \(index) shows none of its media",
           recovery: "fetch the file again, or from another source")
       }
+      if let source = track.sourceTrack, source.edits.count(where: { $0.mediaTime >= 0 }) > 1,
+        track.line.hidesInside
+      {
+        throw FetchError(
+          .cannotPassthrough,
+          "the edit list of stream \(index) hides media between what it shows, which cannot be"
+            + " carried unchanged",
+          recovery: "keep the source")
+      }
       if track.line.packets == 0 {
         emptyStreams.append((index, "it is announced but empty"))
         let name = "\(track.entry.description.kind.rawValue) stream \(index)"
@@ -63,6 +72,12 @@ extension PacketPipeline {
           FetchWarning(
             .streamDropped, stream: index,
             "empty \(name) (\(track.entry.description.codecName)) dropped: it holds no packets"))
+      }
+      if track.emptyPackets > 0, track.sourceTrack != nil, track.entry.description.kind == .audio {
+        // Of pictures it means that nothing new is to be seen; a sound without bytes is none.
+        throw FetchError(
+          .damaged, "\(track.emptyPackets) samples of stream \(index) have no bytes",
+          recovery: "fetch the file again, or from another source")
       }
       if track.emptyPackets > 0 {
         warnings.append(

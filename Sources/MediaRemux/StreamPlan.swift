@@ -105,14 +105,19 @@ struct StreamPlan: Hashable {
 
   /// The refusal of a plan that loses a stream, where nothing may be lost; nil where it loses none.
   var refusalOfLoss: FetchError? {
-    let lost = entries.first {
-      $0.action == .dropped && $0.isSelected && !$0.description.isChapterTrack
+    let lost = entries.first { entry in
+      switch entry.action {
+      case .kept: false
+      case .converted: SubtitleSupport.isReduced(entry.description.codec)
+      case .dropped: entry.isSelected && !entry.description.isChapterTrack
+      }
     }
     guard let lost else { return nil }
     let stream = lost.description
+    let fate = lost.action == .dropped ? "dropped" : "reduced to plain text"
     return FetchError(
       .cannotPassthrough,
-      "\(stream.kind.rawValue) stream \(stream.index) (\(stream.codecName)) would be dropped",
+      "\(stream.kind.rawValue) stream \(stream.index) (\(stream.codecName)) would be \(fate)",
       reason: lost.reason, recovery: "leave out --strict-lossless, or select streams without it")
   }
 

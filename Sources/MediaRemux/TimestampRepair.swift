@@ -29,6 +29,9 @@ struct TimestampRepair: Hashable {
 
   /// How long after its decoding a packet may be shown, reordering aside, and how far stamps may go
   /// back; what is further is no time but damage.
+  ///
+  /// A picture may well stand for half an hour, so that the one decoded next is far ahead: the packet
+  /// behind it tells, see `next(pts:dts:duration:isJoined:)`.
   let furthest: Int64
   /// Whether a packet came that belongs long before the one before it: one of them has a mad stamp.
   private(set) var isContradictory = false
@@ -50,9 +53,14 @@ struct TimestampRepair: Hashable {
 
   /// The stamps to write for the next packet.
   ///
-  /// - Parameters: in the output's time base, nil where the source has none; `duration` is 0 where
-  ///   it is unknown.
-  mutating func next(pts: Int64?, dts: Int64?, duration: Int64) -> Stamps {
+  /// - Parameters:
+  ///   - pts: in the output's time base, as all here; nil where the source has none.
+  ///   - dts: nil where the source has none.
+  ///   - duration: 0 where it is unknown.
+  ///   - isJoined: whether another packet is shown near it, however far ahead that is.
+  mutating func next(
+    pts: Int64?, dts: Int64?, duration: Int64, isJoined: Bool = false
+  ) -> Stamps {
     let lowest = lastDTS.map { Self.sum($0, 1) } ?? Int64.min
     let expected = lastDTS.map { Self.sum($0, max(lastDuration, 1)) }
     var stamps: Stamps
@@ -73,7 +81,7 @@ struct TimestampRepair: Hashable {
     }
     let (deepest, overflow) = max(duration, lastDuration).multipliedReportingOverflow(
       by: Self.deepestReordering)
-    if stamps.pts > stamps.dts, !overflow,
+    if stamps.pts > stamps.dts, !overflow, !isJoined,
       Self.distance(stamps.pts, stamps.dts) > max(furthest, deepest)
     {
       stamps.pts = stamps.dts
@@ -95,6 +103,16 @@ struct TimestampRepair: Hashable {
     lastDuration = duration
     return stamps
   }
+
+  /// Whether a packet is shown so far ahead of its decoding that the next one has to be asked.
+  @inline(__always)
+  func isFarAhead(pts: Int64?, dts: Int64?) -> Bool {
+    guard let pts, let time = dts ?? end ?? lastDTS else { return false }
+    return pts > time && Self.distance(pts, time) > furthest
+  }
+
+  /// Whether two packets are shown near each other.
+  func areNear(_ one: Int64, _ other: Int64) -> Bool { Self.distance(one, other) <= furthest }
 
   /// Stays at the end of the range where it would leave it.
   @inline(__always)

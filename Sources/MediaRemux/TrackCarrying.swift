@@ -34,6 +34,7 @@ extension PacketPipeline {
     amendment.sampleCount = sampleCount(of: track)
     guard kind.isMedia else { return }
     amendment.entryBoxes = TrackAmendment.carriedBoxes.compactMap { source.entryBoxes[$0] }
+    if format == .mov, let gamma = source.entryBoxes["gama"] { amendment.entryBoxes.append(gamma) }
     amendment.replacedBoxes += TrackAmendment.sourceWins.compactMap { source.entryBoxes[$0] }
     if let first = source.colours.first(where: { ColourBoxes.isNative($0, in: format) }) {
       amendment.replacedBoxes.append(first)

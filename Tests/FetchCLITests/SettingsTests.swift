@@ -115,6 +115,7 @@ import VidFetchKit
     (["--audio", "english"], "--audio needs a language"), (["--audio", "en,"], "--audio needs"),
     (["--metadata", "title"], "--metadata needs KEY=VALUE"), (["--metadata", "=x"], "KEY=VALUE"),
     (["--metadata", "a b=x"], "printable ASCII"),
+    (["--metadata", "Encoder=x"], "can't set Encoder"),
     (["--verify", "slow"], "--verify knows fast, hash"),
   ])
   func refusesAContradictorySelectionBeforeAnythingIsStarted(words: [String], text: String) {

@@ -187,7 +187,7 @@ struct HostileSourceTests {
     #expect(refusal.fetchError(.writingHeader, evidence: nil).code == .cannotPassthrough)
   }
 
-  @Test func emptySamplesAreSaid() throws {
+  @Test func soundWithoutBytesIsDamage() throws {
     let scratch = try Scratch()
     let file = scratch.url.appendingPathComponent("empty.mp4")
     var bytes = try [UInt8](Data(contentsOf: fixture("plain.mp4")))
@@ -200,8 +200,8 @@ struct HostileSourceTests {
     }
     try Data(bytes).write(to: file)
     let run = try RemuxRun(file)
-    #expect(run.outcome?.ledger.first { $0.index == 1 }?.packets == 93)
-    #expect(run.warnings.contains { $0.message.hasPrefix("2 samples of stream 1 are empty") })
+    #expect(run.error?.code == .damaged)
+    #expect(run.error?.message == "2 samples of stream 1 have no bytes")
   }
 
   // MARK: Boxes
@@ -324,6 +324,25 @@ struct HostileSourceTests {
       try check.compare(with: pipeline, demuxer: demuxer)
     }
   }
+
+  // MARK: Edit lists that one edit can't replace
+
+  @Test(arguments: [0, 1])
+  func editsThatHideTheMiddleAreRefused(track: Int) throws {
+    let source = try EditedSource(
+      track: track, edits: [(500, 0), (500, track == 0 ? 15_360 : 57_600)])
+    let run = try RemuxRun(source.file)
+    #expect(run.error?.code == .cannotPassthrough, "\(String(describing: run.outcome))")
+  }
+
+  @Test(arguments: [0, 0x0002_0000, 0x8000] as [UInt64])
+  func editsAtAnotherSpeedAreRefused(rate: UInt64) throws {
+    let source = try EditedSource(track: 0, edits: [(2000, 1024)], rate: rate)
+    let run = try RemuxRun(source.file)
+    #expect(run.error?.code == .cannotPassthrough)
+    #expect(run.error?.message.contains("another speed") == true)
+  }
+
 }
 
 /// `plain.mp4` with another edit list for one of its tracks.
@@ -331,7 +350,10 @@ private struct EditedSource {
   let file: URL
   private let scratch: Scratch
 
-  init(track: Int, edits: [(duration: UInt64, mediaTime: Int64)]) throws {
+  /// - Parameter rate: how fast each edit is played, in 1/65536.
+  init(
+    track: Int, edits: [(duration: UInt64, mediaTime: Int64)], rate: UInt64 = 0x0001_0000
+  ) throws {
     scratch = try Scratch()
     file = scratch.url.appendingPathComponent("edited.mp4")
     let bytes = try [UInt8](Data(contentsOf: fixture("plain.mp4")))
@@ -339,7 +361,7 @@ private struct EditedSource {
     var list: [UInt8] = [1, 0, 0, 0] + Boxes.big(UInt64(edits.count), 4)
     for edit in edits {
       list += Boxes.big(edit.duration, 8) + Boxes.big(UInt64(bitPattern: edit.mediaTime), 8)
-      list += [0, 1, 0, 0]
+      list += Boxes.big(rate, 4)
     }
     var payload: [UInt8] = []
     var number = 0

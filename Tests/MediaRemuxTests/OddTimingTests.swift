@@ -57,6 +57,19 @@ struct OddTimingTests {
     #expect(after == before)
   }
 
+  @Test(arguments: ["mkv", "mp4"])
+  func aLongPauseIsKept(ending: String) throws {
+    let (source, folder) = try film(
+      "a.\(ending)",
+      Self.picture + ["-vf", "setpts=PTS+gt(N\\,47)*30/TB", "-fps_mode", "vfr"] + Self.x264)
+    defer { withExtendedLifetime(folder) {} }
+    let run = try RemuxRun(source)
+    try #require(run.outcome != nil, "\(String(describing: run.error))")
+    #expect(try times(source).last ?? 0 > 30_000)
+    #expect(try times(run.output) == times(source))
+    #expect(!run.warnings.contains { $0.warning == .timestampsRepaired })
+  }
+
   @Test(arguments: [("mkv", 9_000_000), ("ts", 810_000_000)])
   func aSingleMadStampMakesNoLongFilm(ending: String, ticks: Int) throws {
     let (base, folder) = try film("base.\(ending)", Self.picture + Self.x264)

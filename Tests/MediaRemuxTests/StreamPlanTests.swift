@@ -189,6 +189,16 @@ struct StreamPlanTests {
     }
   }
 
+  @Test(arguments: [
+    ("subrip", true), ("webvtt", true), ("ass", false), ("hdmv_pgs_subtitle", false),
+  ])
+  func strictnessMindsDropsAndReducedTexts(codec: String, passes: Bool) throws {
+    let plan = try Self.plan([
+      Self.video("h264"), StreamDescription(index: 1, kind: .subtitle, codec: codec),
+    ])
+    #expect((plan.refusalOfLoss == nil) == passes)
+  }
+
   @Test func pictureSubtitlesAreDroppedForBeingPictures() throws {
     let subtitle = StreamDescription(index: 1, kind: .subtitle, codec: "hdmv_pgs_subtitle")
     let plan = try Self.plan([Self.video("h264"), subtitle])

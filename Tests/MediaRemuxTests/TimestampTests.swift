@@ -57,6 +57,19 @@ struct TimestampTests {
     #expect(repair.inventedTimestamps == 2)
   }
 
+  @Test func believesALongPauseWhereAnotherPictureStandsBehindIt() {
+    // A slide that stands for half a minute; the picture decoded next belongs behind it.
+    var joined = TimestampRepair(furthest: 1000)
+    _ = joined.next(pts: 2, dts: 0, duration: 1)
+    #expect(joined.isFarAhead(pts: 3002, dts: 1) && joined.areNear(3002, 3000))
+    #expect(joined.next(pts: 3002, dts: 1, duration: 1, isJoined: true).pts == 3002)
+    var alone = TimestampRepair(furthest: 1000)
+    _ = alone.next(pts: 2, dts: 0, duration: 1)
+    #expect(!alone.areNear(3002, 4))
+    #expect(alone.next(pts: 3002, dts: 1, duration: 1).pts == 1)
+    #expect(!alone.isFarAhead(pts: 4, dts: 2) && !alone.isFarAhead(pts: nil, dts: 2))
+  }
+
   @Test func makesRoomBeforeTheFirstKnownDecodingTime() {
     // Matroska with two B-frames: the first two pictures have no decoding time.
     var repair = TimestampRepair(reordering: 2)

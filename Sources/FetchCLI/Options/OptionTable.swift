@@ -325,6 +325,9 @@ package enum OptionTable {
       guard key.utf8.count <= 255, key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
         throw UsageError("\(typed.option) needs a key of printable ASCII without spaces")
       }
+      if containerKeys.contains(key.lowercased()) {
+        throw UsageError("\(typed.option) can't set \(key): the container says that itself")
+      }
       let value = String(typed.value[typed.value.index(after: sign)...])
       arguments.metadata.append(MetadataEdits.Change(key: key, value: value))
     },
@@ -493,6 +496,12 @@ package enum OptionTable {
       "\(typed.option) knows \(names.joined(separator: ", ")), not '\(typed.value)'",
       didYouMean: Spelling.nearest(to: typed.value.lowercased(), among: names))
   }
+
+  /// What is no tag of the film, but says how its file is made.
+  private static let containerKeys: Set<String> = [
+    "encoder", "duration", "filesize", "major_brand", "minor_version", "compatible_brands",
+    "timecode", "language", "handler_name",
+  ]
 
   private static func languages(
     _ typed: OptionDefinition.Occurrence

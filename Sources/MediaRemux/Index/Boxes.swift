@@ -15,10 +15,12 @@ extension Array where Element == UInt8 {
   /// The boxes that stand one after another in `range`.
   ///
   /// A length that doesn't fit ends the walk, so that nothing outside is ever touched.
-  func boxes(in range: Range<Int>) -> [Box] {
+  ///
+  /// - Parameter limit: so many boxes at most.
+  func boxes(in range: Range<Int>, limit: Int = .max) -> [Box] {
     var found: [Box] = []
     var at = range.lowerBound
-    while let header = boxHeader(at: at, end: range.upperBound) {
+    while found.count < limit, let header = boxHeader(at: at, end: range.upperBound) {
       let end = Int(header.end)
       found.append(
         Box(type: fourCharacters(at + 4), range: at..<end, payload: Int(header.payload)..<end))

@@ -32,7 +32,7 @@ struct EditedSamples {
         // An edit list that shows media twice makes libavformat give packets twice.
         throw FetchError(
           .cannotPassthrough,
-          "the edit list of stream \(entry.description.index) shows parts of the media twice,"
+          "the edit list of stream \(entry.description.index) needs parts of the media twice,"
             + " which cannot be carried unchanged",
           recovery: "keep the source")
       }
@@ -44,6 +44,15 @@ struct EditedSamples {
       {
         throw Self.damaged(
           entry.description, "an edit of \(wild.duration) ticks at \(wild.mediaTime) is no time")
+      }
+      if entry.description.kind.isMedia, entry.action != .dropped,
+        let odd = track.edits.first(where: { $0.mediaTime >= 0 && $0.rate != 0x0001_0000 })
+      {
+        throw FetchError(
+          .cannotPassthrough,
+          "the edit list of stream \(entry.description.index) plays the media at another speed"
+            + " (\(Double(odd.rate) / 65536)), which cannot be carried unchanged",
+          recovery: "keep the source")
       }
       // A stream may be taken for empty only where its tables are.
       let announced = max(track.samples ?? 0, stream.pointee.nb_frames)

@@ -62,6 +62,8 @@ struct IndexAmendment: Hashable {
   var movie: MovieCarriage?
   /// Whether user data of the source's tracks is copied.
   var copiesMetadata = true
+  /// Handler types of which the source shows a track.
+  var shownKinds: Set<String> = []
   var format: ContainerFormat
 
   /// Amends a whole `moov` box.
@@ -153,7 +155,8 @@ struct IndexAmendment: Hashable {
     let rewrite = amendment.carriage.map {
       TrackRewrite(
         carriage: $0, format: format, ids: ids, sampleCount: amendment.sampleCount,
-        isOpaque: amendment.isOpaque, copiesMetadata: copiesMetadata, copiesFlags: showsTracks)
+        isOpaque: amendment.isOpaque, copiesMetadata: copiesMetadata,
+        copiesFlags: showsTracks && showsOne(of: $0))
     }
 
     var payload: [UInt8] = []
@@ -217,6 +220,15 @@ struct IndexAmendment: Hashable {
   /// is the better one.
   private var showsTracks: Bool {
     tracks.contains { $0.carriage?.header?.isEnabled == true && !$0.isOpaque }
+  }
+
+  /// False where the tracks of this kind that the source shows were left out: then the muxer's
+  /// choice among the others holds.
+  private func showsOne(of track: TrackCarriage) -> Bool {
+    !shownKinds.contains(track.handlerType)
+      || tracks.contains {
+        $0.carriage?.handlerType == track.handlerType && $0.carriage?.header?.isEnabled == true
+      }
   }
 
   /// Builds a box anew with the box at the end of `path` below it changed.

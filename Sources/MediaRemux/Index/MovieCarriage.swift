@@ -14,6 +14,8 @@ struct MovieCarriage: Hashable {
   var userData: [[UInt8]] = []
   /// The `meta` inside `udta`: iTunes items as a rule.
   var items: MetadataBox?
+  /// Whether these go before the other user data, as readers let the last word count.
+  private var itemsStandFirst = false
   /// The `meta` of the film: named keys as a rule.
   var keys: MetadataBox?
   /// Other boxes of the film, whole.
@@ -32,9 +34,8 @@ struct MovieCarriage: Hashable {
   ) throws(FetchError) {
     let type = box.type.text
     guard type == "udta" || type == "mvhd" || !Self.rebuilt.contains(type) else { return }
-    guard !box.runsToEnd, box.payload - box.offset == 8, budget.takes(box),
-      let bytes = try window.bytes(at: box.offset, count: Int(box.size))
-    else { return }
+    let bytes = try budget.whole(box, window)
+    guard !bytes.isEmpty else { return }
     switch type {
     case "mvhd":
       guard let times = TrackCarriage.times(bytes) else { return }
@@ -42,27 +43,33 @@ struct MovieCarriage: Hashable {
       let at = bytes[8] == 1 ? 40 : 28
       if bytes.count >= at + 6 { pace = Array(bytes[at..<(at + 6)]) }
     case "udta":
-      for child in UserData.children(of: bytes) { take(userData: child) }
+      for child in UserData.children(of: bytes) { take(userData: child, &budget) }
+      if UserData.isTooLong(bytes) { budget.refuse("udta") }
     case "meta":
       if keys == nil, let meta = MetadataBox(bytes), meta.handlerType == "mdta" {
         keys = meta
-      } else {
+      } else if CopyBudget.isMovable(bytes) {
         others.append(bytes)
+      } else {
+        budget.refuse("meta")
       }
     default:
       others.append(bytes)
     }
   }
 
-  private mutating func take(userData child: [UInt8]) {
+  private mutating func take(userData child: [UInt8], _ budget: inout CopyBudget) {
     switch child.fourCharacters(4) {
     // Nero's list of chapters is made anew, and hints are not carried.
     case "chpl", "hnti", "free", "skip": break
     case "meta":
       if items == nil, let meta = MetadataBox(child), meta.handlerType == "mdir" {
         items = meta
-      } else {
+        itemsStandFirst = userData.isEmpty
+      } else if CopyBudget.isMovable(child) {
         userData.append(child)
+      } else {
+        budget.refuse("meta")
       }
     default: userData.append(child)
     }
@@ -137,7 +144,10 @@ struct MovieCarriage: Hashable {
     if format == .mp4 { Self.convert(&source, &items) }
 
     var children = (own + source).flatMap { $0 }
-    if let items, !items.isEmpty { children += items.box(isISO: true) }
+    if let items, !items.isEmpty {
+      let box = items.box(isISO: true)
+      children = itemsStandFirst ? box + children : children + box
+    }
     // Readers take the kind of a key from the last handler, so iTunes items come first.
     var tail = children.isEmpty ? [] : [UInt8].box("udta", children)
     if let keys, !keys.isEmpty { tail += keys.box(isISO: format == .mp4) }

@@ -19,7 +19,7 @@ struct SampleEntry: Hashable {
       let begin = Self.boxesBegin(
         in: payload, handler: handler, isISOVersion1: stsd.first == 1)
     else { return }
-    boxes = payload.boxes(in: begin..<payload.count).prefix(256).map { Array(payload[$0.range]) }
+    boxes = payload.boxes(in: begin..<payload.count, limit: 256).map { Array(payload[$0.range]) }
   }
 
   /// The boxes by type; of several the first.

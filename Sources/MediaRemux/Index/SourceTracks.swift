@@ -19,6 +19,8 @@ struct SourceTrack: Hashable {
   struct Edit: Hashable {
     var duration: UInt64
     var mediaTime: Int64
+    /// How fast the media is played, in 1/65536; 0 holds a picture.
+    var rate: UInt64 = 0x0001_0000
     /// Whether it goes on for as long as there is media: no duration, or one that says "unknown".
     var isOpen: Bool { duration == 0 || duration == .max }
   }
@@ -141,7 +143,7 @@ extension SourceIndex {
       case "stts":
         let entries = try window.big(at: box.payload + 4, width: 4)
         let delta = try window.big(at: box.payload + 12, width: 4)
-        track.isReadByChunk = entries == 1 && delta == 1
+        track.isReadByChunk = entries == 1 && delta == 1 && track.carriage.handlerType == "soun"
       default: break
       }
     }
@@ -165,10 +167,11 @@ extension SourceIndex {
       return isLong
         ? SourceTrack.Edit(
           duration: bytes.integer(at, 8),
-          mediaTime: Int64(bitPattern: bytes.integer(at + 8, 8)))
+          mediaTime: Int64(bitPattern: bytes.integer(at + 8, 8)), rate: bytes.integer(at + 16, 4))
         : SourceTrack.Edit(
           duration: bytes.integer(at, 4),
-          mediaTime: Int64(Int32(truncatingIfNeeded: bytes.integer(at + 4, 4))))
+          mediaTime: Int64(Int32(truncatingIfNeeded: bytes.integer(at + 4, 4))),
+          rate: bytes.integer(at + 8, 4))
     }
   }
 }

@@ -13,14 +13,51 @@ struct CopyBudget: Hashable {
   /// Types of boxes that were too large.
   private(set) var refused: Set<String> = []
 
+  private static let headers: Set<BoxType> = ["tkhd", "mdhd", "mvhd", "hdlr"]
+  private static let largestHeader: Int64 = 512
+
   /// Takes a box off the budget; false where it doesn't fit.
   mutating func takes(_ box: BoxHeader) -> Bool {
+    // Without its headers nothing of a track can be understood, whatever came before.
+    if Self.headers.contains(box.type), box.size <= Self.largestHeader { return true }
     guard box.size >= 8, box.size <= left else {
-      if refused.count < 16 { refused.insert(box.type.text) }
+      refuse(box.type.text)
       return false
     }
     left -= box.size
     return true
+  }
+
+  /// A whole box, as it stands; empty where it is left behind.
+  mutating func whole(_ box: BoxHeader, _ window: SourceWindow) throws(FetchError) -> [UInt8] {
+    // A box that claims to run on, or has a long header, is not copied as it stands.
+    guard !box.runsToEnd, box.payload - box.offset == 8 else {
+      refuse(box.type.text)
+      return []
+    }
+    guard takes(box), let bytes = try window.bytes(at: box.offset, count: Int(box.size)) else {
+      return []
+    }
+    // One that claims to reach out of the box around it would swallow its neighbours in the output.
+    guard bytes.integer(0, 4) == UInt64(bytes.count) else {
+      refuse(box.type.text)
+      return []
+    }
+    return bytes
+  }
+
+  /// Takes note of a box that is left behind.
+  mutating func refuse(_ type: String) {
+    if refused.count < 16 { refused.insert(type) }
+  }
+
+  /// Whether a whole box can stand in another file: one that says where its parts lie in the old one
+  /// (`iloc`, ISO 14496-12 8.11.3) can't.
+  static func isMovable(_ box: [UInt8]) -> Bool {
+    guard box.fourCharacters(4) == "meta" else { return true }
+    let begin = box.fourCharacters(12) == "hdlr" ? 8 : 12
+    guard begin < box.count else { return true }
+    return !box.boxes(in: begin..<box.count, limit: 4096).contains { $0.type == "iloc" }
   }
 }
 
@@ -110,10 +147,12 @@ extension TrackCarriage {
       case "udta":
         let bytes = try Self.whole(box, window, &budget)
         userData = UserData.children(of: bytes)
+        if UserData.isTooLong(bytes) { budget.refuse("udta") }
       case "mdia": try take(media: box, window, &budget)
       case let type where !Self.rebuilt.contains(type):
         let bytes = try Self.whole(box, window, &budget)
-        if !bytes.isEmpty { others.append(bytes) }
+        if bytes.isEmpty { break }
+        if CopyBudget.isMovable(bytes) { others.append(bytes) } else { budget.refuse("meta") }
       default: break
       }
     }
@@ -163,9 +202,7 @@ extension TrackCarriage {
   private static func whole(
     _ box: BoxHeader, _ window: SourceWindow, _ budget: inout CopyBudget
   ) throws(FetchError) -> [UInt8] {
-    // A box that claims to run on, or has a long header, is not copied as it stands.
-    guard !box.runsToEnd, box.payload - box.offset == 8, budget.takes(box) else { return [] }
-    return try window.bytes(at: box.offset, count: Int(box.size)) ?? []
+    try budget.whole(box, window)
   }
 
   /// Takes the fields of a whole `tkhd`.
@@ -191,7 +228,7 @@ extension TrackCarriage {
   /// What a whole `tref` says (ISO 14496-12 8.3.3).
   static func references(_ tref: [UInt8]) -> [Reference] {
     guard tref.count > 8 else { return [] }
-    return tref.boxes(in: 8..<tref.count).prefix(64).map { box in
+    return tref.boxes(in: 8..<tref.count, limit: 64).map { box in
       Reference(
         type: box.type,
         tracks: stride(from: box.payload.lowerBound, to: box.payload.upperBound - 3, by: 4)

@@ -139,7 +139,11 @@ struct TrackRewrite {
     if let sampleCount {
       added = carriage.sampleTables.filter { Self.fits($0, sampleCount) }
     }
-    let keys = Set(added.map(Self.tableKey))
+    var keys = Set(added.map(Self.tableKey))
+    for box in added where box.fourCharacters(4) == "sgpd" || box.fourCharacters(4) == "sbgp" {
+      // Descriptions and numbers of a group belong together.
+      keys.formUnion(["sgpd" + box.fourCharacters(12), "sbgp" + box.fourCharacters(12)])
+    }
     var payload: [UInt8] = []
     for box in boxes {
       let bytes = Array(stbl[box.range])

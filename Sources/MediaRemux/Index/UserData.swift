@@ -4,12 +4,21 @@
 /// The boxes of a `udta`.
 enum UserData {
   /// More are nobody's file.
-  private static let mostChildren = 1024
+  private static let mostChildren = 65_536
 
   /// The boxes inside a whole box, whole.
+  ///
+  /// None where there are too many, so that nothing is lost that nobody names: see `isTooLong`.
   static func children(of box: [UInt8]) -> [[UInt8]] {
-    guard box.count > 8 else { return [] }
-    return box.boxes(in: 8..<box.count).prefix(mostChildren).map { Array(box[$0.range]) }
+    guard box.count > 8, !isTooLong(box) else { return [] }
+    return box.boxes(in: 8..<box.count).map { Array(box[$0.range]) }
+  }
+
+  /// Whether a whole box holds more boxes than are taken apart.
+  static func isTooLong(_ box: [UInt8]) -> Bool {
+    // Boxes have eight bytes at least.
+    box.count / 8 > mostChildren
+      && box.boxes(in: 8..<box.count, limit: mostChildren + 1).count > mostChildren
   }
 
   /// QuickTime's one string of a `©…` item (QuickTime File Format, "User data text strings"), where
@@ -49,12 +58,13 @@ struct MetadataBox: Hashable {
 
   /// Reads a whole `meta`, with version and flags (ISO 14496-12 8.11.1) or without (QuickTime).
   ///
-  /// - Returns: nil where it has no handler of iTunes items or of named keys.
+  /// - Returns: nil where it has no handler of iTunes items or of named keys, or more items than are
+  ///   taken apart.
   init?(_ meta: [UInt8]) {
     guard meta.count > 16, meta.fourCharacters(4) == "meta" else { return nil }
     let begin = meta.fourCharacters(12) == "hdlr" ? 8 : 12
     guard begin < meta.count else { return nil }
-    let boxes = meta.boxes(in: begin..<meta.count)
+    let boxes = meta.boxes(in: begin..<meta.count, limit: 256)
     guard let handler = boxes.first, handler.type == "hdlr", handler.payload.count >= 12 else {
       return nil
     }
@@ -63,8 +73,13 @@ struct MetadataBox: Hashable {
     (others, keys, items) = ([], [], [])
     for box in boxes {
       switch box.type {
-      case "ilst": items += UserData.children(of: Array(meta[box.range]))
-      case "keys": keys = Self.keys(meta, box.payload)
+      case "ilst":
+        let list = Array(meta[box.range])
+        if UserData.isTooLong(list) { return nil }
+        items += UserData.children(of: list)
+      case "keys":
+        if UserData.isTooLong(Array(meta[box.range])) { return nil }
+        keys = Self.keys(meta, box.payload)
       case "free", "skip": break
       default: others.append(Array(meta[box.range]))
       }
@@ -74,7 +89,7 @@ struct MetadataBox: Hashable {
   private static func keys(_ meta: [UInt8], _ payload: Range<Int>) -> [[UInt8]] {
     guard payload.count >= 8 else { return [] }
     let listed = meta.boxes(in: (payload.lowerBound + 8)..<payload.upperBound)
-    return listed.prefix(1024).map { Array(meta[$0.range]) }
+    return listed.map { Array(meta[$0.range]) }
   }
 
   var isEmpty: Bool { items.isEmpty }

@@ -20,6 +20,8 @@ final class PictureOrdering: PacketStage {
   private var waiting: [Packet] = []
   private var spare: [Packet] = []
   private var shift: Int64 = 0
+  /// Whether a picture that shared its packet waits for the packet without one.
+  private var holdsPacked = false
 
   init(of stream: UnsafeMutablePointer<AVStream>) throws(FetchError) {
     let parameters = stream.pointee.codecpar.pointee
@@ -72,6 +74,7 @@ final class PictureOrdering: PacketStage {
     self.shift = shift
     // A chunk without bytes shows nothing new, and would end the filter's stream.
     if packet.size == 0 { return }
+    if filter != nil { try countPacked(packet.payload) }
     guard let filter else {
       let copy = try clearPacket()
       av_packet_move_ref(copy.pointer, packet.pointer)
@@ -83,8 +86,44 @@ final class PictureOrdering: PacketStage {
     try drain()
   }
 
+  /// Follows what the filter holds back.
+  ///
+  /// That is the second picture of a packet with two, until the packet without a picture comes that
+  /// was put there for it. Where that one is missing, the filter forgets a picture at the next pair.
+  private func countPacked(_ payload: UnsafeRawBufferPointer) throws(FetchError) {
+    var pictures = 0
+    var at = 0
+    // Start codes of video object planes (ISO 14496-2 6.2.1).
+    while at + 3 < payload.count, pictures < 3 {
+      if payload[at + 2] > 1 {
+        at += 3
+      } else if payload[at] == 0, payload[at + 1] == 0, payload[at + 2] == 1 {
+        if payload[at + 3] == 0xB6 { pictures += 1 }
+        at += 4
+      } else {
+        at += 1
+      }
+    }
+    if pictures > 1 {
+      guard pictures == 2, !holdsPacked else {
+        throw Self.unpaired(self)
+      }
+      holdsPacked = true
+    } else if payload.count <= Self.largestPlaceholder {
+      holdsPacked = false
+    }
+  }
+
+  private static func unpaired(_ ordering: PictureOrdering) -> FetchError {
+    ordering.refusal("some are packed together without the empty ones that belong to them")
+  }
+
+  /// What mpeg4_unpack_bframes takes for a packet without a picture.
+  private static let largestPlaceholder = 19
+
   func finish() throws(FetchError) {
     if filter != nil {
+      if holdsPacked { throw Self.unpaired(self) }
       _ = av_bsf_send_packet(filter, nil)
       try drain()
     }

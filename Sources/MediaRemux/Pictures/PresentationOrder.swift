@@ -66,7 +66,7 @@ struct PresentationOrder {
 
   /// - Parameters:
   ///   - depth: how many pictures the decoder holds back.
-  ///   - step: one picture's duration, for times past the last chunk's.
+  ///   - step: one picture's duration, for times past the only chunk's.
   ///   - lookahead: how many pictures to wait for before the first of them is placed.
   init(depth: Int, step: Int64, lookahead: Int) {
     self.depth = min(max(depth, 0), Self.deepest)
@@ -125,12 +125,14 @@ struct PresentationOrder {
     return Times(decoding: decoding - delay, presentation: shown - delay)
   }
 
-  /// The time of a chunk; past the last one, as if they went on.
+  /// The time of a chunk; past the last one, as if they went on as they came last.
   private func slot(_ number: Int) -> Int64? {
     let at = number - firstSlot
     if slots.indices.contains(at) { return slots[at] }
     guard isFinished, let last = slots.last, at >= slots.count else { return nil }
-    return last + Int64(at - slots.count + 1) * step
+    // A chunk in two may be empty, so the step of the container's clock says little.
+    let pace = slots.count > 1 ? last - slots[slots.count - 2] : step
+    return last + Int64(at - slots.count + 1) * pace
   }
 
   private mutating func placeHeld(downTo count: Int) throws(Contradiction) {

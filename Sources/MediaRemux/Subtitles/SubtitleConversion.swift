@@ -46,9 +46,10 @@ final class SubtitleConversion: PacketStage {
     isForced = stream.pointee.disposition & AV_DISPOSITION_FORCED != 0
     // Its decoder writes plain text with ASS's own signs escaped.
     unescapes = stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_TEXT
-    buffer = .allocate(capacity: Self.largestSample)
     let opened = try Self.openDecoder(stream)
     decoder = opened
+    // From here on all is owned by fields, so that a failure frees it.
+    buffer = .allocate(capacity: Self.largestSample)
     var script = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
     if let header = opened.pointee.subtitle_header, opened.pointee.subtitle_header_size > 0 {
       script = UnsafeBufferPointer(start: header, count: Int(opened.pointee.subtitle_header_size))
@@ -249,6 +250,9 @@ final class SubtitleConversion: PacketStage {
     }
     add(unreadable + unencodable, .propertyLost, "are damaged and lost")
     add(timeline.misplaced, .propertyLost, "are out of order or too many at once, and are lost")
+    add(
+      timeline.late, .propertyLost,
+      "come too late in the source, and are shown later than they should")
     add(timeline.early, .propertyLost, "end before the film begins and are left out")
     add(drawings, .propertyLost, "are drawings without text and are left out")
     add(repaired, .unusual, "are not UTF-8: what cannot be read in them became U+FFFD")

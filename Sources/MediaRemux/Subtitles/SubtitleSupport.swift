@@ -49,4 +49,7 @@ enum SubtitleSupport: Hashable {
       "eia_608 captions are bytes of a caption decoder, not text; mov holds them as they are",
     "ttml": "ttml is laid out by its own style sheet, which mov_text cannot hold",
   ]
+
+  /// Whether a conversion leaves out what the format is used for: places, effects, drawings, fonts.
+  static func isReduced(_ codec: String) -> Bool { codec == "ass" || codec == "ssa" }
 }

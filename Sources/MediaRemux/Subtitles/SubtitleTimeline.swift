@@ -58,6 +58,8 @@ struct SubtitleTimeline {
 
   /// Texts that found no place: out of order by too much, too many at once, or too far away.
   private(set) var misplaced: Int64 = 0
+  /// Texts that are shown later than they should be, as they came too late.
+  private(set) var late: Int64 = 0
   /// Texts that end before the film begins.
   private(set) var early: Int64 = 0
 
@@ -76,6 +78,7 @@ struct SubtitleTimeline {
         return
       }
       event.begin = frontier
+      late += Int64(event.texts.count)
     }
     let reach = max(newest, frontier)
     guard event.begin - reach <= limits.longest else {

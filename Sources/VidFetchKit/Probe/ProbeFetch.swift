@@ -58,10 +58,16 @@ final class ProbeFetch: ExchangeDelegate {
     var validators: Validators?
     var total: Int64?
     var pending: Pending?
+    /// Answers in a row that brought next to nothing of what was asked for.
+    var crumbs = 0
     var cache: ScratchFile
     /// Bytes that came into caches that are gone.
     var receivedBefore: Int64 = 0
   }
+
+  /// How often in a row a server may send crumbs of what was asked for.
+  private static let mostCrumbs = 16
+  private static let crumb: Int64 = 16 << 10
 
   private let url: HTTPURL
   private let settings: TransferSettings
@@ -253,7 +259,20 @@ final class ProbeFetch: ExchangeDelegate {
     if isSequential, total == nil {
       return .completed(total: present.firstMissing(), isFramed: response.framing.provesEnd)
     }
-    let brought = state.withLock { $0.history.bodyEnded(present: present.byteCount) }
+    let (brought, isMean) = state.withLock { state in
+      let brought = state.history.bodyEnded(present: present.byteCount)
+      // A part of what was asked for is progress; crumbs, one after the other, are not.
+      let came = state.asked.map { ($0.count, state.cache.present.run(from: $0.lowerBound)) }
+      let isCrumb = came.map { $0.1 < min($0.0, Self.crumb) } ?? false
+      state.crumbs = isCrumb ? state.crumbs + 1 : 0
+      return (brought, state.crumbs > Self.mostCrumbs)
+    }
+    if isMean {
+      return .failed(
+        FetchError(
+          .network, "the server sends next to nothing of what it is asked for",
+          recovery: "try again later, or download the file"))
+    }
     if brought { return .ended }
     return afterFailure(
       TransferFailure(
