@@ -89,7 +89,7 @@ extension SourceIndex {
     guard !budget.refused.isEmpty else { return [] }
     let names = budget.refused.sorted().joined(separator: ", ")
     return [
-      FetchWarning(.propertyLost, "boxes of the source's index are too large to copy: \(names)")
+      FetchWarning(.propertyLost, "boxes of the source's index cannot be copied: \(names)")
     ]
   }
 }
