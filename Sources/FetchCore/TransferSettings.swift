@@ -33,6 +33,13 @@ package struct TransferSettings: Sendable, Hashable {
   package var connectTimeout = Duration.seconds(15)
   /// A connection that brings no byte for this long is given up.
   package var stallTimeout = Duration.seconds(30)
+  /// More connections than this are no help to anybody.
+  package static let mostConnections = 64
+
+  /// Exchanges side by side for one resource; 0 leaves it to what is measured.
+  package var connections = 0
+  /// The most exchanges side by side with one host; nil for no limit but that.
+  package var connectionsPerHost: Int?
   /// Bytes a second; nil for no limit.
   package var rateLimit: Int64?
   /// Sent to the first origin only.

@@ -125,7 +125,7 @@ import Testing
 
   @Test func aLimitEndsWithExactlySoManyBytes() async throws {
     let recorder = Recorder(disposition: {
-      .write(to: $1, at: 0, limit: 123_456 + Int64($0.status - 200))
+      .write(to: $1, at: 0, until: BodyEnd(123_456 + Int64($0.status - 200)))
     })
     let (_, outcome) = await fetch(HTTPRequest(url: try server.url("/data.bin")), recorder)
     #expect(outcome.completed?.bytes == 123_456)

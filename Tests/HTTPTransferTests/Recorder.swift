@@ -70,9 +70,9 @@ final class Recorder: ExchangeDelegate {
     disposition: @escaping @Sendable (HTTPResponse, MemorySink) -> BodyDisposition = {
       response, sink in
       guard case .bytes(let first, _, _) = response.contentRange else {
-        return .write(to: sink, at: 0, limit: nil)
+        return .write(to: sink, at: 0, until: nil)
       }
-      return .write(to: sink, at: first, limit: nil)
+      return .write(to: sink, at: first, until: nil)
     }
   ) {
     self.sink = sink

@@ -77,6 +77,27 @@ package enum OptionTable {
 
   private static let transfer: [OptionDefinition] = [
     OptionDefinition(
+      "x", "connections", value: OptionValue("N"), in: .transfer,
+      "connections side by side (default: as it pays)",
+      details: """
+        Fetches a source over N connections side by side, at once. The default, 0, begins with one \
+        and adds others, up to 16, for as long as they make it faster; 1 never uses a second. Ranges \
+        are fetched side by side only where the server names the version of what it sends by a \
+        strong ETag, and each range repeats it.
+        """
+    ) { arguments, typed throws(UsageError) in
+      arguments.connections = try count(typed, from: 0, to: TransferSettings.mostConnections)
+    },
+    OptionDefinition(
+      nil, "max-per-host", value: OptionValue("N"), in: .transfer,
+      "no more connections than this to one host",
+      details: """
+        Has no more than N connections to one host at a time, whatever --connections says.
+        """
+    ) { arguments, typed throws(UsageError) in
+      arguments.connectionsPerHost = try count(typed, from: 1, to: 1_000)
+    },
+    OptionDefinition(
       nil, "retries", value: OptionValue("N"), in: .transfer,
       "retries without new bytes (default: 5)",
       details: """
@@ -85,11 +106,7 @@ package enum OptionTable {
         grow from 1 to 30 seconds, with jitter; a server's Retry-After is obeyed.
         """
     ) { arguments, typed throws(UsageError) in
-      guard let count = Quantity.count(typed.value, upTo: 1_000_000) else {
-        throw UsageError(
-          "\(typed.option) needs a whole number from 0 to 1000000, not '\(typed.value)'")
-      }
-      arguments.retries = count
+      arguments.retries = try count(typed, from: 0, to: 1_000_000)
     },
     OptionDefinition(
       nil, "retry-max-time", value: OptionValue("TIME"), in: .transfer,
@@ -524,6 +541,14 @@ package enum OptionTable {
     if let time = Quantity.time(typed.value) { return time }
     throw UsageError(
       "\(typed.option) needs a time above 0, such as 30, 500ms or 2m, not '\(typed.value)'")
+  }
+
+  private static func count(
+    _ typed: OptionDefinition.Occurrence, from least: Int, to most: Int
+  ) throws(UsageError) -> Int {
+    if let count = Quantity.count(typed.value, upTo: most), count >= least { return count }
+    throw UsageError(
+      "\(typed.option) needs a whole number from \(least) to \(most), not '\(typed.value)'")
   }
 
   private static func bytes(_ typed: OptionDefinition.Occurrence) throws(UsageError) -> Int64 {

@@ -56,6 +56,8 @@ package struct ParsedArguments: Sendable, Hashable {
   package var skipExisting: Typed<Bool>?
   package var keepSource: Typed<Bool>?
 
+  package var connections: Int?
+  package var connectionsPerHost: Int?
   package var retries: Int?
   package var retryMaxTime: Duration?
   package var connectTimeout: Duration?

@@ -173,6 +173,8 @@ package struct Settings: Sendable {
     _ arguments: ParsedArguments, _ environment: CommandEnvironment
   ) throws(UsageError) -> TransferSettings {
     var settings = TransferSettings()
+    settings.connections = arguments.connections ?? settings.connections
+    settings.connectionsPerHost = arguments.connectionsPerHost
     settings.retries = arguments.retries ?? settings.retries
     settings.retryMaxTime = arguments.retryMaxTime ?? settings.retryMaxTime
     settings.connectTimeout = arguments.connectTimeout ?? settings.connectTimeout

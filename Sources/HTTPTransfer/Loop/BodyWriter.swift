@@ -13,13 +13,16 @@ final class BodyWriter {
     case failed(TransferFailure.Kind, FetchError)
   }
 
-  private enum Bound { case limit, declared, fileSize }
+  private enum Bound { case wanted, declared, fileSize }
 
   private let sink: any ByteSink
   private let start: Int64
   /// How many bytes the head declared; nil where it doesn't say.
   private let declared: Int64?
-  private let bound: (size: Int64, kind: Bound)?
+  /// The resource's offset that bytes are wanted up to; nil for all.
+  private let end: BodyEnd?
+  /// The nearest of the ends that don't move.
+  private let fixedBound: (size: Int64, kind: Bound)?
   private let block = BodyBlock()
   /// The resource's offset of the first byte that isn't written.
   private var offset: Int64
@@ -27,21 +30,28 @@ final class BodyWriter {
 
   /// - Parameters:
   ///   - start: the resource's offset of the body's first byte.
-  ///   - limit: how many bytes are wanted; nil for all.
+  ///   - end: where they are no longer wanted; nil for never.
   ///   - maxFileSize: the largest resource that is accepted.
   init(
-    _ sink: any ByteSink, at start: Int64, declared: Int64?, limit: Int64?, maxFileSize: Int64?
+    _ sink: any ByteSink, at start: Int64, declared: Int64?, end: BodyEnd?, maxFileSize: Int64?
   ) {
     self.sink = sink
     self.start = start
     self.declared = declared
     offset = start
     var bound = declared.map { (size: $0, kind: Bound.declared) }
-    if let limit, limit <= bound?.size ?? .max { bound = (max(0, limit), .limit) }
     if let maxFileSize, maxFileSize - start < bound?.size ?? .max {
       bound = (max(0, maxFileSize - start), .fileSize)
     }
-    self.bound = bound
+    self.end = end
+    fixedBound = bound
+  }
+
+  /// How much may come, as things stand.
+  private var bound: (size: Int64, kind: Bound)? {
+    guard let end else { return fixedBound }
+    let wanted = max(0, end.value - start)
+    return wanted <= fixedBound?.size ?? .max ? (wanted, .wanted) : fixedBound
   }
 
   /// How many bytes the sink has taken.
@@ -58,7 +68,8 @@ final class BodyWriter {
 
   /// Takes a piece of the body.
   func take(_ bytes: UnsafeRawBufferPointer, now: Int64) -> Verdict {
-    let room = bound.map { $0.size - received } ?? .max
+    let bound = bound
+    let room = bound.map { max(0, $0.size - received) } ?? .max
     let wanted = UnsafeRawBufferPointer(
       rebasing: bytes.prefix(Int(clamping: min(room, Int64(bytes.count)))))
     do throws(FetchError) {
@@ -67,16 +78,17 @@ final class BodyWriter {
       return .failed(error.isCancellation ? .cancelled : .sink, error)
     }
     received += Int64(wanted.count)
-    return verdict(hasSurplus: bytes.count > wanted.count)
+    return verdict(bound, hasSurplus: bytes.count > wanted.count)
   }
 
   /// Writes what waits for a full block.
   func flush() throws(FetchError) { try block.flush(offset: &offset, sink: sink) }
 
-  private func verdict(hasSurplus: Bool) -> Verdict {
-    guard let bound, received == bound.size else { return .more }
+  private func verdict(_ bound: (size: Int64, kind: Bound)?, hasSurplus: Bool) -> Verdict {
+    // An end that has moved may lie behind.
+    guard let bound, received >= bound.size else { return .more }
     switch bound.kind {
-    case .limit:
+    case .wanted:
       // Where nobody says what follows, the end may be right here.
       return hasSurplus || declared.map({ $0 > bound.size }) ?? false ? .limitReached : .more
     case .declared where hasSurplus:

@@ -264,12 +264,12 @@ final class Exchange {
       ending = .stopped
       // The small body of an error is read, so that the connection can serve the next try.
       return StatusPolicy.hasResource(response.status) ? false : drain()
-    case .write(let sink, let offset, let limit):
+    case .write(let sink, let offset, let end):
       guard StatusPolicy.hasResource(response.status) else {
         ending = .status(response.status)
         return drain()
       }
-      prepareBody(response, sink: sink, at: offset, limit: limit)
+      prepareBody(response, sink: sink, at: offset, until: end)
       return true
     }
   }
@@ -285,12 +285,12 @@ final class Exchange {
   // MARK: - Body
 
   private func prepareBody(
-    _ response: HTTPResponse, sink: any ByteSink, at offset: Int64, limit: Int64?
+    _ response: HTTPResponse, sink: any ByteSink, at offset: Int64, until end: BodyEnd?
   ) {
     let lengths = [response.contentRange?.count, response.contentLength].compactMap { $0 }
     body = .written(
       BodyWriter(
-        sink, at: offset, declared: lengths.min(), limit: limit,
+        sink, at: offset, declared: lengths.min(), end: end,
         maxFileSize: request.settings.maxFileSize))
   }
 

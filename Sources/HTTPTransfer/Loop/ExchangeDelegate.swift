@@ -5,7 +5,19 @@ package import FetchCore
 /// One exchange of a loop.
 package struct ExchangeID: Sendable, Hashable {
   let number: UInt64
+
+  package init(number: UInt64) { self.number = number }
 }
+
+/// Runs exchanges; a `TransferLoop`, but for tests.
+package protocol ExchangeRunner: Sendable {
+  /// Starts an exchange; any thread, never waits.
+  func start(_ request: HTTPRequest, delegate: any ExchangeDelegate) -> ExchangeID
+  /// Ends an exchange with `.cancelled`; any thread, never waits.
+  func cancel(_ id: ExchangeID)
+}
+
+extension TransferLoop: ExchangeRunner {}
 
 /// Hears of an exchange.
 ///
@@ -35,9 +47,10 @@ extension ExchangeDelegate {
 package enum BodyDisposition: Sendable {
   /// Written from the offset `at` of the resource on.
   ///
-  /// At most `limit` bytes are wanted: when they are there and more would follow, the exchange ends
-  /// as `.completed`. Bytes beyond what the response's head declares are never written.
-  case write(to: any ByteSink, at: Int64, limit: Int64?)
+  /// Bytes are wanted up to `until`, nil for all: when they are there and more would follow, the
+  /// exchange ends as `.completed`. Bytes beyond what the response's head declares are never
+  /// written.
+  case write(to: any ByteSink, at: Int64, until: BodyEnd?)
   /// Ends the exchange now, without an error; the outcome is `.stopped`.
   case discard
 }

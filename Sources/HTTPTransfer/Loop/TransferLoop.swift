@@ -221,6 +221,10 @@ private final class LoopThread {
       let exchange = Exchange(
         id: id, request: request, delegate: delegate, environment: environment, classify: classify)
       exchanges[id] = exchange
+      // One limit for all: what waits for a connection waits inside libcurl.
+      if let most = request.settings.connectionsPerHost {
+        vf_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, most)
+      }
       start(exchange, hop: request.url)
     case .cancel(let id):
       if let exchange = exchanges[id] { end(exchange, exchange.cancellation) }

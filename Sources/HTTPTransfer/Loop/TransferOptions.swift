@@ -91,6 +91,10 @@ enum TransferOptions {
       TransferOption(
         "FRESH_CONNECT", CURLOPT_FRESH_CONNECT, .long(request.needsNewConnection ? 1 : 0)),
     ]
+    if request.isAlone {
+      options.append(
+        TransferOption("HTTP_VERSION", CURLOPT_HTTP_VERSION, .long(Int(CURL_HTTP_VERSION_1_1))))
+    }
     if let file = trust.file {
       options.append(TransferOption("CAINFO", CURLOPT_CAINFO, .text(file)))
       options.append(TransferOption("PROXY_CAINFO", CURLOPT_PROXY_CAINFO, .text(file)))

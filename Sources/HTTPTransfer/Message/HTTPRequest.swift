@@ -41,6 +41,8 @@ package struct HTTPRequest: Sendable {
   package var startedPublic: Bool?
   /// The cookies that earlier responses of this job set.
   package var cookies = CookieJar()
+  /// Asks by HTTP/1.1, so that it shares its connection with no other exchange that runs.
+  package var isAlone = false
   /// Makes a connection of its own rather than share one that is open.
   package var needsNewConnection = false
   /// Shared by exchanges that keep a limit together; nil for `settings.rateLimit` alone.

@@ -25,6 +25,8 @@ package struct RangeExpectation: Sendable, Hashable {
   /// Where they are only looked at, it is enough that total and validators don't speak against one
   /// version.
   package var needsProof = true
+  /// Whether bytes behind the range are there, with which its own must fit.
+  package var hasOthers = false
 
   package init(
     asked: RequestedRange?, ifRange: String? = nil, overlap: Int64 = 0, total: Int64? = nil,
@@ -41,6 +43,9 @@ package struct RangeExpectation: Sendable, Hashable {
 
   /// The first byte that isn't there.
   var have: Int64 { (asked?.first ?? 0) + overlap }
+
+  /// Whether nothing is there that could belong to another version.
+  var isFresh: Bool { have == 0 && !hasOthers }
 }
 
 /// What to do with a response.
@@ -120,8 +125,7 @@ package enum RangeCheck {
     if expected.asked == nil, total.map({ $0 != count }) ?? true {
       return .rejectRange("the server sends a part where the whole was asked for")
     }
-    // Nothing is there that could belong to another version.
-    if expected.have == 0 {
+    if expected.isFresh {
       return .append(at: 0, count: count, total: total, comparesOverlap: false)
     }
     // A range that reaches the recorded end, or beyond it, tells as much as a total.
@@ -158,7 +162,7 @@ package enum RangeCheck {
     _ response: HTTPResponse, _ expected: RangeExpectation
   ) -> RangeDecision {
     let size = response.contentLength
-    if expected.have == 0 {
+    if expected.isFresh {
       return .append(at: 0, count: size, total: size, comparesOverlap: false)
     }
     if let known = expected.total, let size, size != known {
@@ -167,6 +171,10 @@ package enum RangeCheck {
     switch compare(response.validators, expected, total: size) {
     case .different:
       return .remoteChanged
+    case .same where expected.have == 0:
+      // All of it, from where it was wanted.
+      return .append(
+        at: 0, count: size, total: size ?? expected.total, comparesOverlap: false)
     case .same, .undecided:
       let mayHonour = response.acceptsRanges != false && !expected.isPlain
       // To a condition, 200 means that it failed; but servers of one pool name one version

@@ -56,6 +56,11 @@ package struct RetryPolicy: Sendable, Hashable {
     return .wait(wait, message: "trying again in \(Self.text(wait))")
   }
 
+  /// Whether a failure of this kind may fare better another time.
+  package static func isWorthRepeating(_ failure: TransferFailure) -> Bool {
+    RetryPolicy(TransferSettings()).allowance(for: failure.kind) != nil
+  }
+
   /// How many retries this kind of failure is worth; nil for none at all.
   private func allowance(for kind: TransferFailure.Kind) -> Int? {
     switch kind {

@@ -79,6 +79,7 @@ final class JobRun {
         perform(machine.handle(.waitEnded))
       }
       guard !machine.isOver else { break }
+      fetch?.tick()
       syncPart()
       reportProgress()
     }
@@ -133,7 +134,8 @@ final class JobRun {
 
   func take(_ message: RemuxMessage) {
     switch message {
-    case .want, .probed: break
+    case .want(let offset): fetch?.want(offset)
+    case .probed: break
     case .planned(let plan): result.streams = plan.streams
     case .progress(let counters): self.counters = counters
     case .warning(let warning): warn(warning)

@@ -191,7 +191,7 @@ final class ProbeFetch: ExchangeDelegate {
         return (state.cache, state.isSequential)
       }
       report(.accepted(total: total, isSequential: isSequential))
-      return .write(to: cache, at: offset, limit: nil)
+      return .write(to: cache, at: offset, until: nil)
     case .alreadyComplete:
       // The source ends before what was asked for.
       let total = response.contentRange?.total ?? self.total

@@ -65,6 +65,13 @@ public struct VideoDownloadOptions: Sendable {
   /// A PEM file with the certificates to trust in place of the system's.
   public var certificateFile: URL?
 
+  /// Connections side by side for one source, 1 to 64; 0 adds them for as long as they make it faster.
+  ///
+  /// Ranges are fetched side by side only from a server that names the version of what it sends by a
+  /// strong entity tag (RFC 9110 8.8.3), which each of them must repeat.
+  public var connections = 0
+  /// The most connections to one host, over all downloads; nil for no limit but `connections`.
+  public var connectionsPerHost: Int?
   /// Attempts after the first without a new byte; 0 or more.
   public var retries = 5
   /// How long attempts may go on without a new byte.
@@ -102,6 +109,8 @@ public struct VideoDownloadOptions: Sendable {
     var settings = TransferSettings()
     // What lies outside these bounds can only be meant as "as good as none" or "for ever".
     let forEver = Duration.seconds(365 * 86_400)
+    settings.connections = min(max(0, connections), TransferSettings.mostConnections)
+    settings.connectionsPerHost = connectionsPerHost.map { max(1, $0) }
     settings.retries = min(max(0, retries), 10_000)
     settings.retryMaxTime = min(max(.zero, retryMaxTime), forEver)
     settings.connectTimeout = min(max(.milliseconds(1), connectTimeout), forEver)

@@ -24,7 +24,9 @@ struct ExchangeHistory: Sendable {
   private var failures = 0
   /// The most bytes that were ever there at once.
   private var highWater: Int64
-  private var lastNewByte = ContinuousClock.now
+  private let clock: TransferClock
+  /// In the clock's nanoseconds.
+  private var lastNewByte: Int64
   private var rejections = 0
   /// How often the remote was found to have changed.
   private var changes = 0
@@ -32,16 +34,25 @@ struct ExchangeHistory: Sendable {
   private var cookies = CookieJar()
 
   /// - Parameter present: bytes that are there already.
-  init(present: Int64 = 0) { highWater = present }
+  init(present: Int64 = 0, clock: TransferClock = .system) {
+    highWater = present
+    self.clock = clock
+    lastNewByte = clock.now()
+  }
 
   /// Another version takes the place of what was there: each of its bytes is a new one.
   mutating func beginNewVersion() { highWater = 0 }
 
   /// Begins an exchange: gives the request what earlier ones have learnt.
   mutating func begin(_ request: inout HTTPRequest) {
+    accompany(&request)
+    attempts += 1
+  }
+
+  /// Gives a request that runs beside another what earlier ones have learnt.
+  func accompany(_ request: inout HTTPRequest) {
     request.cookies = cookies
     request.startedPublic = startedPublic
-    attempts += 1
   }
 
   /// Learns from a response.
@@ -97,12 +108,12 @@ struct ExchangeHistory: Sendable {
     failures += 1
     if isCancelled || failure.kind == .cancelled { return .giveUp(.cancelled) }
     // The server's dates are measured by its own clock, where it tells that.
-    let here = WallClock.seconds()
+    let here = clock.date()
     let now =
       failure.response?.validators.date.flatMap { HTTPDate.seconds($0, now: here) } ?? here
     let decision = RetryPolicy(settings).decide(
-      failure, attempt: failures, elapsed: lastNewByte.duration(to: .now), now: now,
-      jitter: Double.random(in: 0..<1))
+      failure, attempt: failures, elapsed: .nanoseconds(clock.now() - lastNewByte),
+      now: now, jitter: clock.jitter())
     switch decision {
     case .giveUp(let error): return .giveUp(error)
     case .wait(let wait, let message):
@@ -121,6 +132,6 @@ struct ExchangeHistory: Sendable {
     highWater = present
     failures = 0
     rejections = 0
-    lastNewByte = .now
+    lastNewByte = clock.now()
   }
 }

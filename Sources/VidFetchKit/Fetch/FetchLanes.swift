@@ -1,0 +1,173 @@
+// The exchanges that one fetch has running, and what is to be started or ended next. A value; where
+// ranges are worth splitting is `RangeLanes`' to say, how often is `LaneCount`'s.
+
+import FetchCore
+import HTTPTransfer
+
+/// The exchanges of one fetch.
+struct FetchLanes: Sendable {
+  /// Something to be done outside of any lock.
+  enum Step: Sendable {
+    /// Ask for a range in a further exchange.
+    case open(lane: Int, ByteRange)
+    case cancel(ExchangeID)
+  }
+
+  private struct Run: Sendable {
+    /// nil until the loop has told it.
+    var exchange: ExchangeID?
+    /// Whether it is to end, or has been told to.
+    var isRetired = false
+    let end: BodyEnd
+  }
+
+  /// Ranges that a single connection should turn to are at least this far apart, in bytes, for each
+  /// time that it does.
+  private static let detour: Int64 = 32 << 20
+
+  /// Whether parts of the resource can be fetched side by side, and be proven to fit.
+  var canSplit = false
+  /// The byte that the export waits for.
+  var wanted: Int64?
+  private(set) var count: LaneCount
+  private var ranges = RangeLanes()
+  private var runs: [Int: Run] = [:]
+  private var detours: Int64 = 0
+  private let limit: Int
+
+  init(_ settings: TransferSettings) {
+    count = LaneCount(wanted: settings.connections, perHost: settings.connectionsPerHost)
+    let wanted = settings.connections > 0 ? settings.connections : LaneCount.most
+    limit = max(1, min(wanted, settings.connectionsPerHost ?? .max))
+  }
+
+  /// Whether no exchange is running.
+  var areSilent: Bool { runs.isEmpty }
+
+  // MARK: - One lane
+
+  /// Adds a lane, whose exchange is to be started.
+  mutating func begin(from start: Int64, to end: Int64, isElastic: Bool, now: Int64) -> Int {
+    let lane = ranges.begin(from: start, to: end, isElastic: isElastic, now: now)
+    runs[lane] = Run(end: BodyEnd(end))
+    return lane
+  }
+
+  /// The lane's exchange was started; returns it where it is to be cancelled at once.
+  mutating func started(_ lane: Int, _ exchange: ExchangeID) -> ExchangeID? {
+    // It may be over already.
+    guard let run = runs[lane] else { return nil }
+    runs[lane]?.exchange = exchange
+    return run.isRetired ? exchange : nil
+  }
+
+  /// The lane's response is welcome.
+  ///
+  /// - Returns: where its body ends, and the exchanges that have nothing left to bring; nil where
+  ///   others have brought already what it was to bring.
+  mutating func accept(
+    _ lane: Int, present: ByteRangeSet, now: Int64
+  ) -> (end: BodyEnd, cancelled: [ExchangeID])? {
+    guard let run = runs[lane], !run.isRetired, ranges[lane] != nil else { return nil }
+    if ranges.advance(present: present, now: now).contains(lane) {
+      retire(lane)
+      return nil
+    }
+    var cancelled: [ExchangeID] = []
+    for other in ranges.accept(lane, now: now) {
+      runs[other.id]?.end.move(to: other.end)
+      if other.remaining == 0 { cancelled += retire(other.id) }
+    }
+    return (run.end, cancelled)
+  }
+
+  /// The lane's exchange is over; returns whether that was asked for.
+  @discardableResult
+  mutating func ended(_ lane: Int) -> Bool {
+    ranges.end(lane)
+    return runs.removeValue(forKey: lane)?.isRetired ?? true
+  }
+
+  /// A further lane failed, or was refused.
+  mutating func failed(wait: Int64?, now: Int64) {
+    count.laneFailed(running: ranges.lanes.count, wait: wait, now: now)
+  }
+
+  /// The exchanges to cancel so that all lanes end.
+  mutating func retireAll() -> [ExchangeID] { runs.keys.sorted().flatMap { retire($0) } }
+
+  /// What was known belongs to another version.
+  mutating func forget() {
+    canSplit = false
+    wanted = nil
+    count.beginAnew()
+  }
+
+  // MARK: - All lanes
+
+  /// What is to be done now.
+  ///
+  /// - Parameter received: bytes that came so far, over all lanes.
+  mutating func plan(
+    present: ByteRangeSet, total: Int64, received: Int64, isMultiplexed: Bool, now: Int64
+  ) -> [Step] {
+    let useless = ranges.advance(present: present, now: now)
+    guard canSplit else { return [] }
+    var steps = useless.flatMap { retire($0) }.map { Step.cancel($0) }
+    let missing = total - present.byteCount
+    count.observe(
+      now: now, bytes: received, accepted: ranges.acceptedCount, missing: missing,
+      isMultiplexed: isMultiplexed)
+    steps += planWanted(present: present, total: total, received: received, now: now)
+    while busyCount(now) < count.target,
+      let range = ranges.next(
+        count.demand(missing: missing), present: present, total: total, now: now)
+    {
+      steps.append(open(range, now: now))
+    }
+    return steps
+  }
+
+  /// Has the byte that is waited for fetched next.
+  private mutating func planWanted(
+    present: ByteRangeSet, total: Int64, received: Int64, now: Int64
+  ) -> [Step] {
+    guard let offset = wanted else { return [] }
+    if present.run(from: offset) > 0 || offset >= total {
+      wanted = nil
+      return []
+    }
+    let reach = Int64(min(max(count.rate / 2, 0x10_0000), 0x400_0000))
+    guard let range = ranges.next(wanted: offset, reach: reach, present: present, total: total)
+    else { return [] }
+    // One more than there should be does no harm, as it is for the export's sake.
+    if busyCount(now) <= min(count.target, limit - 1) || runs.isEmpty {
+      return [open(range, now: now)]
+    }
+    guard limit == 1, runs.values.allSatisfy({ !$0.isRetired }), range.lowerBound > Self.detour,
+      detours * Self.detour <= received
+    else { return [] }
+    detours += 1
+    return retireAll().map { .cancel($0) }
+  }
+
+  private mutating func open(_ range: ByteRange, now: Int64) -> Step {
+    let lane = begin(from: range.lowerBound, to: range.upperBound, isElastic: false, now: now)
+    return .open(lane: lane, range)
+  }
+
+  /// Lanes that are at work; of several, one that has fallen silent doesn't count.
+  private func busyCount(_ now: Int64) -> Int {
+    guard ranges.lanes.count > 1, limit > 1 else { return max(ranges.lanes.count, runs.count) }
+    return ranges.lanes.count { now - $0.lastByte < RangeLanes.patience }
+  }
+
+  /// The lane is to end; returns its exchange where that can be told already.
+  @discardableResult
+  private mutating func retire(_ lane: Int) -> [ExchangeID] {
+    ranges.end(lane)
+    guard let run = runs[lane], !run.isRetired else { return [] }
+    runs[lane]?.isRetired = true
+    return run.exchange.map { [$0] } ?? []
+  }
+}

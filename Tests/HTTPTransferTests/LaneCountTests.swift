@@ -1,0 +1,126 @@
+// How many lanes there are, for links of several kinds, in made-up time.
+
+import Testing
+
+@testable import HTTPTransfer
+
+@Suite struct LaneCountTests {
+  /// Runs a count against a link for so many seconds, ten looks a second.
+  ///
+  /// - Parameter rate: bytes a second that so many lanes bring together, so many seconds after the
+  ///   beginning.
+  private func run(
+    _ count: inout LaneCount, seconds: Double, total: Int64 = 1 << 40, isMultiplexed: Bool = false,
+    rate: (_ lanes: Int, _ second: Double) -> Double
+  ) -> [Int] {
+    var bytes = 0.0
+    var targets: [Int] = []
+    for step in 0..<Int(seconds * 10) {
+      let second = Double(step) / 10
+      bytes += rate(count.target, second) / 10
+      count.observe(
+        now: Int64(step + 1) * 100_000_000, bytes: Int64(bytes), accepted: count.target,
+        missing: max(0, total - Int64(bytes)), isMultiplexed: isMultiplexed)
+      if targets.last != count.target { targets.append(count.target) }
+    }
+    return targets
+  }
+
+  @Test func aServerThatLimitsEachConnectionGetsMany() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    #expect(run(&count, seconds: 2) { lanes, _ in 4e6 * Double(lanes) } == [1, 4, 16])
+    #expect(count.order == .forwards)
+  }
+
+  @Test func afterABurstTheLimitIsSeen() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 2) { lanes, second in
+      4e6 * Double(lanes) + (second < 0.2 ? 40e6 : 0)
+    }
+    #expect(targets == [1, 4, 16])
+  }
+
+  @Test func aFullLinkKeepsOne() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 3) { _, _ in 125e6 }
+    #expect(targets == [1, 4, 1])
+    #expect(count.order == .backwards)
+  }
+
+  @Test func trialsThatBringNothingBecomeRarer() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 60) { _, _ in 125e6 }
+    #expect(targets.count { $0 > 1 } == 5)
+  }
+
+  @Test func aConnectionThatIsStillGainingPaceIsLeftAlone() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 1) { _, second in 1e5 * (1 + second * 10) * (1 + second * 10)
+    }
+    #expect(targets.first == 1)
+    var young = LaneCount(wanted: 0, perHost: nil)
+    #expect(run(&young, seconds: 0.5) { _, second in 1e6 * (1 + 40 * second) } == [1])
+  }
+
+  @Test func whatIsNearlyOverIsLeftAlone() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    #expect(run(&count, seconds: 2, total: 50_000_000) { _, _ in 25e6 } == [1])
+  }
+
+  @Test func ranksAreGivenBackWhereTheLinkIsFullAtFour() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 2) { lanes, _ in min(16e6, 4e6 * Double(lanes)) }
+    #expect(targets == [1, 4, 16, 4])
+  }
+
+  @Test func aNumberOfThePersonsOwnIsTaken() {
+    var count = LaneCount(wanted: 7, perHost: nil)
+    #expect(count.target == 7)
+    #expect(run(&count, seconds: 5) { _, _ in 1e6 } == [7])
+    #expect(LaneCount(wanted: 7, perHost: 3).target == 3)
+    var one = LaneCount(wanted: 1, perHost: nil)
+    #expect(run(&one, seconds: 5) { lanes, _ in 4e6 * Double(lanes) } == [1])
+  }
+
+  @Test func nobodyGoesOverWhatAHostIsToHave() {
+    var count = LaneCount(wanted: 0, perHost: 6)
+    #expect(run(&count, seconds: 3) { lanes, _ in 4e6 * Double(lanes) } == [1, 4, 6])
+  }
+
+  @Test func aRefusalIsObeyedForAWhile() {
+    var count = LaneCount(wanted: 8, perHost: nil)
+    count.laneFailed(running: 2, wait: 5_000_000_000, now: 0)
+    let targets = run(&count, seconds: 7) { _, _ in 1e6 }
+    #expect(targets == [2, 8])
+  }
+
+  @Test func overOneConnectionOwnOnesAreTriedNext() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    // Streams of one connection share its limit; connections of their own don't.
+    var own = false
+    let targets = run(&count, seconds: 3, isMultiplexed: true) { lanes, second in
+      own = own || second > 1
+      return own ? 4e6 * Double(lanes) : 4e6
+    }
+    #expect(count.needsConnections)
+    #expect(targets.last == 16)
+  }
+
+  @Test func whatBringsFarLessThanItDidIsReduced() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 8) { lanes, second in
+      second < 3 ? 4e6 * Double(lanes) : 4e6
+    }
+    #expect(targets.prefix(4) == [1, 4, 16, 8])
+  }
+
+  @Test func piecesGrowWithThePaceAndShrinkNearTheEnd() {
+    var count = LaneCount(wanted: 4, perHost: nil)
+    #expect(count.demand(missing: 32 << 10).piece == 8 << 10)
+    #expect(count.demand(missing: 4 << 20).piece == 1 << 20)
+    _ = run(&count, seconds: 2) { _, _ in 32e6 }
+    #expect(count.demand(missing: 1 << 40).piece == 16_000_000)
+    #expect(count.demand(missing: 8 << 20).piece == 1 << 20)
+    #expect(count.demand(missing: 100).piece == 256 << 10)
+  }
+}
