@@ -42,7 +42,7 @@ import Testing
 
   @Test func aFullLinkKeepsOne() {
     var count = LaneCount(wanted: 0, perHost: nil)
-    let targets = run(&count, seconds: 3) { _, _ in 125e6 }
+    let targets = run(&count, seconds: 2) { _, _ in 125e6 }
     #expect(targets == [1, 4, 1])
     #expect(count.order == .backwards)
   }

@@ -24,6 +24,11 @@ package struct RangeLanes: Sendable {
     package fileprivate(set) var lastByte: Int64
 
     package var remaining: Int64 { end - position }
+
+    /// Whether it has brought nothing for so long that it may lose its range to another.
+    package func isSilent(_ now: Int64) -> Bool {
+      now - lastByte >= (isAccepted ? RangeLanes.patience : RangeLanes.patience / 2)
+    }
   }
 
   /// Where a further exchange begins.
@@ -49,8 +54,8 @@ package struct RangeLanes: Sendable {
     }
   }
 
-  /// A lane that is silent for so long, in nanoseconds, may lose its range to another.
-  package static let patience: Int64 = 2_000_000_000
+  /// How long a lane may be silent, in nanoseconds; half of it before its response.
+  static let patience: Int64 = 2_000_000_000
 
   package private(set) var lanes: [Lane] = []
   private var lastID = 0
@@ -170,7 +175,7 @@ package struct RangeLanes: Sendable {
   /// The second half of what the lane with the most to bring would still bring, or all of it where
   /// that lane is silent.
   private func share(_ demand: Demand, now: Int64) -> ByteRange? {
-    let silent = lanes.filter { now - $0.lastByte >= Self.patience && $0.end < .max }
+    let silent = lanes.filter { $0.isSilent(now) && $0.end < .max }
     // One stand-in for each silent lane will do.
     let orphan = silent.first { lane in
       lane.remaining > 0 && !lanes.contains { $0.id != lane.id && $0.start == lane.position }

@@ -123,6 +123,11 @@ struct FetchLanes: Sendable {
       let range = ranges.next(
         count.demand(missing: missing), present: present, total: total, now: now)
     {
+      // Who takes a silent lane's place takes its connection's as well.
+      if runs.count >= limit {
+        guard let silent = ranges.lanes.first(where: { $0.isSilent(now) }) else { break }
+        steps += retire(silent.id).map { .cancel($0) }
+      }
       steps.append(open(range, now: now))
     }
     return steps
@@ -156,10 +161,13 @@ struct FetchLanes: Sendable {
     return .open(lane: lane, range)
   }
 
-  /// Lanes that are at work; of several, one that has fallen silent doesn't count.
+  /// Lanes that are at work: not those that have fallen silent, unless there may be only one.
   private func busyCount(_ now: Int64) -> Int {
-    guard ranges.lanes.count > 1, limit > 1 else { return max(ranges.lanes.count, runs.count) }
-    return ranges.lanes.count { now - $0.lastByte < RangeLanes.patience }
+    if limit == 1 { return runs.count }
+    let lanes = ranges.lanes
+    // Whoever is alone is given the time that the person allows.
+    if let only = lanes.first, lanes.count == 1, only.isElastic || only.isAccepted { return 1 }
+    return lanes.count { !$0.isSilent(now) }
   }
 
   /// The lane is to end; returns its exchange where that can be told already.

@@ -218,14 +218,16 @@ final class HTTPFetch: ExchangeDelegate {
   }
 
   /// Starts and ends lanes as it pays; to be called some ten times a second.
-  func tick() { perform(state.withLock { plan(&$0) }) }
+  func tick() {
+    perform(state.withLock { $0.lanes.areSilent ? [] : plan(&$0) })
+  }
 
   /// Has the bytes from this offset on fetched next, as somebody waits for them.
   func want(_ offset: Int64) {
     perform(
       state.withLock { state in
         state.lanes.wanted = offset
-        return plan(&state)
+        return state.lanes.areSilent ? [] : plan(&state)
       })
   }
 

@@ -190,10 +190,12 @@ final class MadeUpNetwork: ExchangeRunner, @unchecked Sendable {
       if writer.isShort { return fail(connection, .cut, FetchError(.network, "cut")) }
       return finish(connection, .completed(response, bodyBytes: writer.written))
     }
-    let piece = connection.body.prefix(min(16_384, connection.bytesLeft))
+    let speed = min(scenario.rate, scenario.linkRate / Double(max(1, running.count)))
+    let size = min(max(Int(speed / 20), 64), 16_384, connection.bytesLeft)
+    let piece = connection.body.prefix(size)
     connection.body = connection.body.dropFirst(piece.count)
     connection.bytesLeft -= piece.count
-    let verdict = Array(piece).withUnsafeBytes { writer.take($0, now: time.now) }
+    let verdict = piece.withUnsafeBytes { writer.take($0, now: time.now) }
     switch verdict {
     case .more: break
     case .limitReached:
@@ -203,7 +205,6 @@ final class MadeUpNetwork: ExchangeRunner, @unchecked Sendable {
       return fail(connection, kind, error)
     }
     if let since = writer.waitingSince, time.now - since >= 100_000_000 { flush(connection) }
-    let speed = min(scenario.rate, scenario.linkRate / Double(max(1, running.count)))
     time.after(Int64(Double(piece.count) / speed * 1e9)) { [self] in pour(connection) }
   }
 

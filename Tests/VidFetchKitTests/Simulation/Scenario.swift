@@ -35,6 +35,12 @@ enum Fault: CaseIterable {
 struct Scenario {
   enum Excess: CaseIterable { case busy, refused, silent }
 
+  /// What versions are cut from.
+  private static let noise: [UInt8] = {
+    var random = SeededNumbers(seed: 1)
+    return (0..<1 << 20).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+  }()
+
   var versions: [Version]
   /// When the second version takes the first one's place, in nanoseconds.
   var changesAfter: Int64?
@@ -61,7 +67,8 @@ struct Scenario {
     let tagKind = Int.random(in: 0..<10, using: &random)
     let hasDate = isLuck(0.7)
     versions = [size, otherSize].enumerated().map { index, size in
-      let bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
+      let start = Int.random(in: 0...Self.noise.count - size, using: &random)
+      let bytes = Array(Self.noise[start..<start + size])
       let tags =
         switch tagKind {
         case 0: [String]()
