@@ -4,6 +4,14 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 URL ?=
 
+# For `make bench`, from the command line only; YT_DLP=1 installs yt-dlp from PyPI into its cache.
+GROUPS =
+ROUNDS =
+NAME =
+NOTE =
+YT_DLP =
+BENCH_FLAGS =
+
 SWIFT ?= swift
 PYTHON ?= python3
 RELEASE := .build/release/vidfetch
@@ -82,10 +90,13 @@ corpus: binary ## Judge the binary on real files: CORPUS=DIR CHECKER=PATH
 	  { echo "say where they are: make corpus CORPUS=DIR CHECKER=PATH" >&2; exit 2; }
 	$(PYTHON) "$(CHECKER)" --vidfetch $(RELEASE) --corpus "$(CORPUS)"
 
-bench: ## Time vidfetch against what people use instead
+bench: ## Time vidfetch against what people use: GROUPS="files" ROUNDS=3, NAME=... to keep it
 	@scripts/require build bench
+	@scripts/require peers || echo "what is missing is left out by name" >&2
 	@$(MAKE) --no-print-directory binary
-	$(PYTHON) Benchmarks/run.py --vidfetch $(RELEASE)
+	$(PYTHON) Benchmarks/run.py $(GROUPS) --vidfetch $(RELEASE) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+	  $(if $(NAME),--name "$(NAME)") $(if $(NOTE),--note "$(NOTE)") $(if $(YT_DLP),--yt-dlp) \
+	  $(BENCH_FLAGS)
 
 clean: ## Remove everything that was built
 	rm -rf .build

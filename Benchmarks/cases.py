@@ -31,6 +31,7 @@ class Case:
     secure: bool = False
     count: int = 1
     rounds: int = 5
+    has_limits: bool = False
 
     @property
     def is_batch(self):
@@ -41,10 +42,11 @@ FAST = [target("wall", 0.85, 0.70), target("cpu", 1.2)]
 ON_LINK = [target("wall", 1.02), target("cpu", 1.7)]
 
 CASES = [
-    Case("files", "1 GiB mp4, index first, loopback", "first.mp4", FAST),
-    Case("files", "1 GiB mp4, index last, loopback", "last.mp4", FAST),
-    Case("files", "1 GiB mkv, loopback", "film.mkv", FAST),
-    Case("files", "1 GiB MPEG-TS, loopback", "film.ts", [target("wall", 1.2), target("cpu", 1.75)]),
+    Case("files", "1 GiB mp4, index first, loopback", "first.mp4", FAST, has_limits=True),
+    Case("files", "1 GiB mp4, index last, loopback", "last.mp4", FAST, has_limits=True),
+    Case("files", "1 GiB mkv, loopback", "film.mkv", FAST, has_limits=True),
+    Case("files", "1 GiB MPEG-TS, loopback", "film.ts", [target("wall", 1.2), target("cpu", 1.75)],
+         has_limits=True),
     Case("files", "1 GiB mp4, index first, loopback, TLS and HTTP/2", "first.mp4", [],
          without("yt-dlp", "curl, synced", "aria2c -k1M, then ffmpeg"), secure=True, rounds=3),
     Case("links", "1 GiB mp4, index first, 1 Gbit/s, 20 ms", "first.mp4", ON_LINK,
@@ -61,7 +63,7 @@ CASES = [
          [target("wall", 1.01)], ["curl", "vidfetch"], where="whole/", rounds=2),
     Case("packets", "3 h mp4, 1.05 million packets, 400 MB, loopback", "packets.mp4",
          [target("wall", 3.2, 2.5), target("cpu", 3.6)], without("aria2c -k1M, then ffmpeg"),
-         rounds=3),
+         rounds=3, has_limits=True),
     Case("small", "200 kB mp4, loopback", "small.mp4",
          [target("wall", 0.6, against="ffmpeg URL"), target("cpu", 0.65, against="ffmpeg URL")],
          without("curl, synced", "aria2c -k1M, then ffmpeg"), rounds=15),
@@ -87,4 +89,5 @@ def common_targets(case, packets):
 def peers_of(case, wanted, variants):
     """The peers of a case, of those wanted."""
     known = peers.BATCH if case.is_batch else peers.FILE
-    return peers.chosen([peer for peer in known if peer.name in case.peers], wanted, variants)
+    known = [peer for peer in known if peer.name in case.peers]
+    return peers.chosen(known + (peers.LIMITS if case.has_limits else []), wanted, variants)

@@ -8,28 +8,33 @@ from xml.sax.saxutils import escape
 
 import figures
 
-WIDTH, LEFT, RIGHT, TOP, STEP, BOTTOM = 960, 330, 40, 92, 34, 44
-TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)
-STYLE = """
-svg { --back: #ffffff; --text: #1f2328; --faint: #656d76; --line: #d0d7de; --ours: #0969da;
-  --a: #8250df; --b: #9a6700; --c: #1a7f37; --d: #cf222e; --e: #57606a; }
-@media (prefers-color-scheme: dark) { svg { --back: #0d1117; --text: #e6edf3; --faint: #8d96a0;
-  --line: #30363d; --ours: #58a6ff; --a: #bc8cff; --b: #d29922; --c: #3fb950; --d: #ff7b72;
-  --e: #8b949e; } }
-text { font: 13px -apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif;
-  fill: var(--text); }
-.faint { fill: var(--faint); font-size: 12px; } .title { font-size: 15px; font-weight: 600; }
-.value { fill: var(--ours); font-size: 12px; font-weight: 600; }
-"""
-# peer: (colour, shape)
-MARKS = {"vidfetch": ("--ours", "diamond"), "curl, then ffmpeg": ("--a", "square"),
-         "ffmpeg URL": ("--d", "triangle"), "aria2c, then ffmpeg": ("--c", "circle"),
-         "aria2c -k1M, then ffmpeg": ("--c", "ring"), "yt-dlp": ("--b", "cross")}
+WIDTH, LEFT, RIGHT, TOP, STEP, BOTTOM = 980, 370, 40, 92, 34, 44
+TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
+# class: (colour on a light page, on a dark one)
+COLOURS = {"back": ("#ffffff", "#0d1117"), "text": ("#1f2328", "#e6edf3"),
+           "faint": ("#656d76", "#8d96a0"), "line": ("#d0d7de", "#30363d"),
+           "ours": ("#0969da", "#58a6ff"), "violet": ("#8250df", "#bc8cff"),
+           "red": ("#cf222e", "#ff7b72"), "green": ("#1a7f37", "#3fb950"),
+           "brown": ("#9a6700", "#d29922")}
+FONT = '-apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif'
+# peer: (class, shape)
+MARKS = {"vidfetch": ("ours", "diamond"), "curl, then ffmpeg": ("violet", "square"),
+         "ffmpeg URL": ("red", "triangle"), "aria2c, then ffmpeg": ("green", "circle"),
+         "aria2c -k1M, then ffmpeg": ("green", "ring"), "yt-dlp": ("brown", "cross")}
+
+
+def style():
+    """Classes that set a colour; shapes and words take it as their current one."""
+    def rules(which):
+        return " ".join(".%s { color: %s; }" % (name, pair[which])
+                        for name, pair in COLOURS.items())
+    return "text { font: 13px %s; fill: currentColor; } .title { font-size: 15px; } %s " \
+        "@media (prefers-color-scheme: dark) { %s }" % (FONT, rules(0), rules(1))
 
 
 def shape(kind, x, y, colour):
     """A mark at a place."""
-    fill = 'fill="var(%s)"' % colour
+    fill = 'class="%s" fill="currentColor"' % colour
     if kind == "diamond":
         return '<path d="M%.1f %.1fl8 8-8 8-8-8z" %s/>' % (x, y - 8, fill)
     if kind == "square":
@@ -38,13 +43,13 @@ def shape(kind, x, y, colour):
         return '<path d="M%.1f %.1fl5.5 10h-11z" %s/>' % (x, y - 6, fill)
     if kind == "circle":
         return '<circle cx="%.1f" cy="%.1f" r="5" %s/>' % (x, y, fill)
-    line = 'fill="none" stroke="var(%s)" stroke-width="2"' % colour
+    line = 'class="%s" fill="none" stroke="currentColor" stroke-width="2"' % colour
     if kind == "ring":
         return '<circle cx="%.1f" cy="%.1f" r="4.5" %s/>' % (x, y, line)
     return '<path d="M%.1f %.1fl9 9m0-9l-9 9" %s/>' % (x - 4.5, y - 4.5, line)
 
 
-def text(x, y, words, kind="", anchor="start"):
+def text(x, y, words, kind="text", anchor="start"):
     return '<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>' % (
         x, y, kind, anchor, escape(words))
 
@@ -56,7 +61,8 @@ def points(results):
         yardstick = figures.row(case, case["yardstick"])
         marks = []
         for one in case["rows"]:
-            if yardstick and one["peer"] in MARKS and one["runs"] and not one["failed"]:
+            counts = one["runs"] and not one["failed"] and not one["remark"]
+            if yardstick and one["peer"] in MARKS and counts:
                 value = figures.ratio(one["runs"], yardstick["runs"], "wall")
                 if value:
                     marks.append((one["peer"], value))
@@ -80,9 +86,9 @@ def svg(results):
     title = "Time until a finished file, divided by the time of the download alone"
     parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" '
              'role="img" aria-label="%s">' % (WIDTH, height, WIDTH, height, title),
-             "<style>%s</style>" % STYLE,
-             '<rect width="%d" height="%d" rx="8" fill="var(--back)" stroke="var(--line)"/>'
-             % (WIDTH, height), text(20, 30, title, "title")]
+             "<style>%s</style>" % style(),
+             '<rect width="%d" height="%d" rx="8" class="back" fill="currentColor"/>'
+             % (WIDTH, height), text(20, 30, title, "text title")]
     x = 26
     used = {peer for _, marks in lines for peer, _ in marks}
     for peer, (colour, kind) in MARKS.items():
@@ -92,20 +98,18 @@ def svg(results):
     bottom = TOP + STEP * len(lines) - 6
     for tick in TICKS:
         if low <= tick <= high:
-            is_one = tick == 1
-            parts += ['<path d="M%.1f %dV%d" stroke="var(%s)" stroke-width="%s"/>' % (
-                across(tick), TOP - 14, bottom, "--faint" if is_one else "--line",
-                "1.5" if is_one else "1"),
+            parts += ['<path d="M%.1f %dV%d" class="%s" stroke="currentColor"/>' % (
+                across(tick), TOP - 14, bottom, "faint" if tick == 1 else "line"),
                 text(across(tick), bottom + 18, "%g" % tick, "faint", "middle")]
     parts.append(text(WIDTH - RIGHT, bottom + 35,
                       "÷ curl -o; logarithmic; further left is quicker", "faint", "end"))
     for i, (name, marks) in enumerate(lines):
         y = TOP + STEP * i + 4
-        parts.append(text(LEFT - 22, y + 4, name, "", "end"))
+        parts.append(text(LEFT - 22, y + 4, name, "text", "end"))
         # Ours is drawn last, above the others.
         for peer, value in sorted(marks, key=lambda mark: mark[0] == "vidfetch"):
             colour, kind = MARKS[peer]
             parts.append(shape(kind, across(value), y, colour))
             if peer == "vidfetch":
-                parts.append(text(across(value), y - 11, "%.2f" % value, "value", "middle"))
+                parts.append(text(across(value), y - 11, "%.2f" % value, "ours", "middle"))
     return "\n".join(parts + ["</svg>"]) + "\n"

@@ -17,7 +17,7 @@ EXACT = ("-fflags", "+bitexact", "-map_metadata", "-1")
 SEEDS = {
     # seed: (seconds, picture size, pictures a second, video bits a second, audio bits a second)
     "high": (8, "1280x720", 25, 14_850_000, 128_000),
-    "low": (24, "640x360", 50, 228_000, 64_000),
+    "low": (24, "640x360", 50, 221_500, 64_000),
 }
 # input: (seed, bytes wanted or None, seconds cut from the seed, muxer's options)
 RECIPES = {

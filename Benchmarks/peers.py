@@ -16,8 +16,8 @@ YT_DLP = "yt-dlp -q --no-warnings --ignore-config --no-cache-dir --remux-video m
 class Peer:
     """A command by the name that the tables show.
 
-    `makes` is "download" (the bytes as they came), "file" (a finished out.mp4) or "batch" (many of
-    these in out/).
+    `makes` is "download" (the bytes as they came), "file" (a finished out.mp4), "batch" (many of
+    these in out/) or "nothing" that is judged.
     """
 
     name: str
@@ -38,6 +38,17 @@ FILE = [
          "aria2c -q --no-conf {aria2_ca} -x16 -s16 -k1M -o in {url} && " + REMUX),
     Peer("yt-dlp", ("yt-dlp", "ffmpeg"), YT_DLP + " -o 'out.%(ext)s' {url}"),
     Peer("vidfetch", (), "{vidfetch} {options} --progress none {vidfetch_ca} -o out.mp4 {url}"),
+]
+
+# What no tool can get below, each part by itself.
+LIMITS = [
+    Peer("limit: receive, keep nothing", ("curl",), "curl -sS -f {curl_ca} {url} > /dev/null",
+         "nothing"),
+    Peer("limit: copy the file", (), "cp {local} in", "nothing"),
+    Peer("limit: ffmpeg reads packets", ("ffmpeg",),
+         FFMPEG + " -i {local} -map 0 -c copy -f null -", "nothing"),
+    Peer("limit: ffmpeg, local file", ("ffmpeg",), FFMPEG + " -i {local} " + COPY + " out.mp4",
+         "nothing"),
 ]
 
 # The yardstick here keeps one connection; the others start a process for each file, 4 at a time.

@@ -92,6 +92,7 @@ class Bench:
                 file.writelines("%smany/%d.mp4\n" % (base, i + 1) for i in range(case.count))
         return peers.command(peer, {
             "url": base + case.where + case.source, "many": base + "many/", "list": listed,
+            "local": shlex.quote(self.paths[case.source]),
             "count": str(case.count), "options": "", "vidfetch": shlex.quote(self.options.vidfetch),
             **peers.certificates(host.authority if case.secure else None)})
 
@@ -102,7 +103,7 @@ class Bench:
         os.mkdir(folder)
         try:
             run = measure.run(self.command(case, peer, host), folder, enter, self.environment)
-            if number == 0:
+            if number == 0 and peer.makes != "nothing":
                 fault, row["remark"], row["output"] = outputs.judge(
                     folder, peer.makes, self.source(case.source), self.paths[case.source],
                     case.count)
@@ -155,7 +156,7 @@ def prepared(bench, case, results, missing):
               "duration": source["duration"],
               "targets": case.targets + cases.common_targets(case, packets), "rows": []}
     for peer in present:
-        record["rows"].append({"peer": peer.name, "finishes": peer.makes != "download",
+        record["rows"].append({"peer": peer.name, "finishes": peer.makes in ("file", "batch"),
                                "command": peer.template, "runs": [], "output": 0, "remark": "",
                                "failed": ""})
     results["cases"].append(record)
@@ -267,6 +268,9 @@ def main():
                "date": time.strftime("%Y-%m-%d", time.gmtime()), "load": [os.getloadavg()[0]],
                "machine": machine.describe(options.vidfetch, options.cache), "skipped": [],
                "cases": []}
+    if results["load"][0] > 0.5:
+        say("this machine is busy (load %.1f): trust CPU and bytes more than times"
+            % results["load"][0])
     with contextlib.ExitStack() as stack:
         measure_all(Bench(options, paths, stack), results)
     results["load"].append(os.getloadavg()[0])

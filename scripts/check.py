@@ -237,6 +237,8 @@ def tests(tally):
     for target in test_targets():
         swift_tests(tally, target, ["swift", "test", "--skip-build", "--filter",
                                     "^%s\\." % target] + STRICT, env)
+    step(tally, "benchmark decides and draws right",
+         [sys.executable, "-m", "unittest", "discover", "-s", "Benchmarks", "-p", "*_test.py"])
     step(tally, "example package uses the library", ["scripts/example-test"])
 
 
