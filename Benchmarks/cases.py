@@ -12,8 +12,11 @@ def without(*names):
     return [name for name in FULL if name not in names]
 
 
+FEWER = without("curl, synced", "aria2c -k1M, then ffmpeg")
+
+
 def target(figure, limit, stretch=None, against="curl"):
-    """At most `limit` for vidfetch: times ÷ those of `against`, memory in MiB, writes ÷ the result."""
+    """At most `limit`: times ÷ those of `against`, memory in MiB, bytes written ÷ the result."""
     return {"figure": figure, "limit": limit, "stretch": stretch, "against": against}
 
 
@@ -30,7 +33,7 @@ class Case:
     where: str = ""
     secure: bool = False
     count: int = 1
-    rounds: int = 5
+    rounds: int = 4
     has_limits: bool = False
 
     @property
@@ -50,37 +53,38 @@ CASES = [
     Case("files", "1 GiB mp4, index first, loopback, TLS and HTTP/2", "first.mp4", [],
          without("yt-dlp", "curl, synced", "aria2c -k1M, then ffmpeg"), secure=True, rounds=3),
     Case("links", "1 GiB mp4, index first, 1 Gbit/s, 20 ms", "first.mp4", ON_LINK,
-         without("curl, synced", "aria2c -k1M, then ffmpeg"), GIGABIT, rounds=2),
+         FEWER, GIGABIT, rounds=2),
     Case("links", "1 GiB mp4, index last, 1 Gbit/s, 20 ms", "last.mp4", ON_LINK,
-         without("curl, synced", "aria2c -k1M, then ffmpeg"), GIGABIT, rounds=2),
+         FEWER, GIGABIT, rounds=2),
     Case("links", "120 MB mp4, index first, 100 Mbit/s, 80 ms", "first-120.mp4",
-         [target("wall", 1.02)], without("curl, synced", "aria2c -k1M, then ffmpeg"), FAR, rounds=2),
+         [target("wall", 1.02)], FEWER, FAR, rounds=2),
     Case("links", "120 MB mp4, index last, 100 Mbit/s, 80 ms", "last-120.mp4",
          [target("wall", 1.02)], ["curl", "ffmpeg URL", "vidfetch"], FAR, rounds=2),
     Case("throttled", "120 MB mp4, 4 MB/s for each request", "first-120.mp4",
-         [target("wall", 0.07)], without("curl, synced"), where="throttled/", rounds=2),
+         [target("wall", 0.07)], without("curl, synced", "curl, then ffmpeg"),
+         where="throttled/", rounds=2),
     Case("throttled", "120 MB mp4, 4 MB/s, ranges refused", "first-120.mp4",
-         [target("wall", 1.01)], ["curl", "vidfetch"], where="whole/", rounds=2),
+         [target("wall", 1.01)], ["curl", "vidfetch"], where="whole/", rounds=1),
     Case("packets", "3 h mp4, 1.05 million packets, 400 MB, loopback", "packets.mp4",
          [target("wall", 3.2, 2.5), target("cpu", 3.6)], without("aria2c -k1M, then ffmpeg"),
          rounds=3, has_limits=True),
     Case("small", "200 kB mp4, loopback", "small.mp4",
          [target("wall", 0.6, against="ffmpeg URL"), target("cpu", 0.65, against="ffmpeg URL")],
-         without("curl, synced", "aria2c -k1M, then ffmpeg"), rounds=15),
+         FEWER, rounds=15),
     Case("small", "10 MB mp4, loopback", "ten.mp4", [],
-         without("curl, synced", "aria2c -k1M, then ffmpeg"), rounds=15),
+         FEWER, rounds=15),
     Case("small", "200 kB mp4, 1 Gbit/s, 20 ms", "small.mp4", [],
-         without("curl, synced", "aria2c -k1M, then ffmpeg"), GIGABIT, rounds=7),
+         FEWER, GIGABIT, rounds=7),
     Case("batch", "200 files of 200 kB, loopback", "small.mp4", [],
-         [peer.name for peer in peers.BATCH], count=200, rounds=3),
+         [peer.name for peer in peers.BATCH], count=200, rounds=2),
     Case("batch", "200 files of 200 kB, 1 Gbit/s, 20 ms", "small.mp4", [],
-         [peer.name for peer in peers.BATCH], GIGABIT, count=200, rounds=2),
+         [peer.name for peer in peers.BATCH], GIGABIT, count=200, rounds=1),
 ]
 GROUPS = list(dict.fromkeys(case.group for case in CASES))
 
 
 def common_targets(case, packets):
-    """What holds for every file: memory grows with the packets only, writes with source and result."""
+    """Of every file: memory grows with the packets only, what is written with source and result."""
     if case.is_batch:
         return []
     return [target("resident", 64 + 110 * packets / 2**20), target("written", 2.05)]

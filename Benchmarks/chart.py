@@ -61,7 +61,8 @@ def points(results):
         yardstick = figures.row(case, case["yardstick"])
         marks = []
         for one in case["rows"]:
-            counts = one["runs"] and not one["failed"] and not one["remark"]
+            counts = one["runs"] and not one["failed"] and (
+                "index last" not in one["remark"])
             if yardstick and one["peer"] in MARKS and counts:
                 value = figures.ratio(one["runs"], yardstick["runs"], "wall")
                 if value:

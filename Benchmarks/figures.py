@@ -47,7 +47,7 @@ def row(case, name):
 
 
 def target_value(case, target):
-    """What vidfetch reached for a target, in the target's unit, or None where it wasn't measured."""
+    """What vidfetch reached for a target, in its unit, or None where it wasn't measured."""
     ours = row(case, "vidfetch")
     if not ours:
         return None
@@ -73,20 +73,23 @@ def verdict(value, target):
 
 
 def finishers(case):
-    """The rows of other tools that end with what vidfetch ends with: a complete, index-first file."""
+    """The rows of other tools that end as vidfetch does, with a complete, index-first file."""
     return [one for one in case["rows"] if one["finishes"] and one["runs"] and not one["failed"]
-            and not one["remark"] and not one["peer"].startswith("vidfetch")]
+            and "index last" not in one["remark"] and not one["peer"].startswith("vidfetch")]
 
 
 def winners(case, margin=0.01):
-    """Peers with a finished file that took less time than vidfetch: (name, time ÷ vidfetch's)."""
+    """Peers with a finished file that took less time than vidfetch.
+
+    Each as (name, time ÷ vidfetch's, remark), the quickest first.
+    """
     ours = row(case, "vidfetch")
     found = []
     for one in finishers(case) if ours else []:
         value = ratio(one["runs"], ours["runs"], "wall")
         if value is not None and value < 1 - margin:
-            found.append((one["peer"], value))
-    return sorted(found, key=lambda pair: pair[1])
+            found.append((one["peer"], value, one["remark"]))
+    return sorted(found, key=lambda entry: entry[1])
 
 
 def fastest_other(case):

@@ -42,10 +42,14 @@ def loops(wanted, seed):
     return max(1, round(wanted / seed))
 
 
-def space_needed(names, scale):
-    """Bytes for the inputs named and the largest run on them: a source and its result, twice."""
-    sizes = [RECIPES[name][1] * scale for name in names if RECIPES[name][1]]
-    return int(sum(sizes) * 1.05 + 3 * max(sizes, default=0)) + 300 * MB
+def space_needed(missing, names, scale):
+    """Bytes for the inputs that are missing, and for the largest run on those named.
+
+    A run holds a source and its result, and for a moment perhaps one of them twice.
+    """
+    def sizes(which):
+        return [RECIPES[name][1] * scale for name in which if RECIPES[name][1]]
+    return int(1.05 * sum(sizes(missing)) + 3 * max(sizes(names), default=0)) + 300 * MB
 
 
 def make_seed(name, path):
@@ -66,7 +70,7 @@ def make(folder, names, scale=1.0, say=lambda text: None):
     os.makedirs(folder, exist_ok=True)
     paths = {name: os.path.join(folder, name) for name in names}
     missing = [name for name in names if not os.path.exists(paths[name])]
-    needed = space_needed(missing, scale)
+    needed = space_needed(missing, names, scale)
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise NoSpace("%s has %.1f GB of free space, %.1f GB are needed"

@@ -37,7 +37,7 @@ enum { LARGEST = 65536 + sizeof(struct virtio_net_hdr), RING = 32 << 20 };
  * below it every packet is one of the wire. */
 static const double SEGMENTED_ABOVE = 3e8;
 
-/* One packet in the ring; its bytes follow. A length of 0 says that the ring goes on at its start. */
+/* One packet in the ring; its bytes follow. Length 0 says that the ring goes on at its start. */
 struct record {
   int64_t due;
   size_t length;
@@ -62,7 +62,8 @@ static int64_t now(void) {
   return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-static void set_address(int control, struct ifreq *request, unsigned long what, const char *text) {
+static void set_address(int control, struct ifreq *request, unsigned long what,
+                        const char *text) {
   struct sockaddr_in address = {.sin_family = AF_INET};
   inet_pton(AF_INET, text, &address.sin_addr);
   memcpy(&request->ifr_addr, &address, sizeof address);

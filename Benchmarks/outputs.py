@@ -2,6 +2,7 @@
 
 ffprobe counts; the order of the boxes is read here (ISO/IEC 14496-12, 4.2).
 """
+import filecmp
 import json
 import os
 import struct
@@ -70,5 +71,7 @@ def judge(folder, makes, source, source_path, count):
     fault = wrong(source, first)
     if not fault and min(sizes) < 0.9 * max(sizes):
         fault = "results differ in size"
-    remark = "" if all(index_first(path) for path in paths) else "index last"
-    return fault, remark, sum(sizes)
+    remarks = [] if all(index_first(path) for path in paths) else ["index last"]
+    if filecmp.cmp(paths[0], source_path, shallow=False):
+        remarks.append("as it came")
+    return fault, ", ".join(remarks), sum(sizes)

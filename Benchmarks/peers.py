@@ -82,9 +82,7 @@ def variant(peer, words):
 
 
 def chosen(peers, wanted, variants):
-    """The peers to run: the yardstick and vidfetch always, of the others those whose name begins so.
-
-    Variants stand behind vidfetch.
+    """The yardstick and vidfetch, of the others those whose name begins as wanted, and variants.
     """
     kept = [peer for i, peer in enumerate(peers) if i == 0 or peer.name == "vidfetch" or not wanted
             or any(peer.name.startswith(name) for name in wanted)]

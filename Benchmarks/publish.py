@@ -1,4 +1,4 @@
-"""Writes what is committed: results as JSON, and from them RESULTS.md, the document and its chart."""
+"""Writes what is committed: results as JSON; from them RESULTS.md, the document and its chart."""
 import json
 import os
 import re

@@ -76,8 +76,9 @@ def case_text(case, judged=True):
         lines.append("- %s: %s, target %s: %s" % (
             name_of(target), amount(value, target), limits(target, unit_of(target)),
             figures.verdict(value, target)))
-    for peer, value in figures.winners(case):
-        lines.append("- **%s is quicker**: %s of vidfetch's time" % (peer, number(value)))
+    for peer, value, remark in figures.winners(case):
+        lines.append("- **%s is quicker**: %s of vidfetch's time%s" % (
+            peer, number(value), remark and "; the file is %s" % remark))
     return "\n\n".join(parts + (["\n".join(lines)] if lines else []))
 
 
@@ -122,8 +123,9 @@ def summary(results):
 
 def lost(results):
     """The cases in which a peer is quicker, as a list; a sentence where there are none."""
-    lines = ["- %s: %s takes %s of vidfetch's time" % (case["title"], peer, number(value))
-             for case in results["cases"] for peer, value in figures.winners(case)]
+    lines = ["- %s: %s takes %s of vidfetch's time%s" % (
+                 case["title"], peer, number(value), remark and "; the file is %s" % remark)
+             for case in results["cases"] for peer, value, remark in figures.winners(case)]
     return "\n".join(lines) or "In these cases no other tool had a finished file sooner."
 
 

@@ -94,7 +94,7 @@ class Verdicts(unittest.TestCase):
                        a_row("ffmpeg URL", [1.5]), a_row("yt-dlp", [1.1], remark="index last"),
                        a_row("aria2c, then ffmpeg", [1.2], failed="exit status 1"),
                        a_row("vidfetch, 1", [1.0])])
-        self.assertEqual(figures.winners(case), [("ffmpeg URL", 0.75)])
+        self.assertEqual(figures.winners(case), [("ffmpeg URL", 0.75, "")])
         self.assertEqual(figures.fastest_other(case), ("ffmpeg URL", 1.5))
 
     def test_a_difference_within_the_noise_is_no_win(self):
@@ -165,8 +165,8 @@ class Chart(unittest.TestCase):
 
 class Commands(unittest.TestCase):
     def test_every_word_of_every_command_is_known(self):
-        values = {word: "X" for word in ("url", "local", "many", "list", "count", "options", "vidfetch",
-                                         *peers.certificates(None))}
+        known = "url local many list count options vidfetch".split()
+        values = dict.fromkeys([*known, *peers.certificates(None)], "X")
         for peer in peers.FILE + peers.LIMITS + peers.BATCH:
             self.assertNotIn("{url}", peers.command(peer, values))
 
@@ -202,6 +202,12 @@ class Inputs(unittest.TestCase):
     def test_loops_come_as_near_as_they_can(self):
         for wanted, seed, count in ((100, 10, 10), (104, 10, 10), (106, 10, 11), (1, 10, 1)):
             self.assertEqual(inputs.loops(wanted, seed), count)
+
+    def test_room_is_asked_for_the_run_even_where_all_inputs_exist(self):
+        names = ["first.mp4", "small.mp4"]
+        self.assertGreater(inputs.space_needed([], names, 1), 2 * inputs.GIB)
+        self.assertGreater(inputs.space_needed(names, names, 1),
+                           inputs.space_needed([], names, 1) + inputs.GIB)
 
 
 class Outputs(unittest.TestCase):
