@@ -13,6 +13,7 @@ def without(*names):
 
 
 FEWER = without("curl, synced", "aria2c -k1M, then ffmpeg")
+SMALL = without("aria2c -k1M, then ffmpeg")
 
 
 def target(figure, limit, stretch=None, against="curl"):
@@ -70,11 +71,11 @@ CASES = [
          rounds=3, has_limits=True),
     Case("small", "200 kB mp4, loopback", "small.mp4",
          [target("wall", 0.6, against="ffmpeg URL"), target("cpu", 0.65, against="ffmpeg URL")],
-         FEWER, rounds=15),
+         SMALL, rounds=15),
     Case("small", "10 MB mp4, loopback", "ten.mp4", [],
-         FEWER, rounds=15),
+         SMALL, rounds=15),
     Case("small", "200 kB mp4, 1 Gbit/s, 20 ms", "small.mp4", [],
-         FEWER, GIGABIT, rounds=7),
+         SMALL, GIGABIT, rounds=7),
     Case("batch", "200 files of 200 kB, loopback", "small.mp4", [],
          [peer.name for peer in peers.BATCH], count=200, rounds=2),
     Case("batch", "200 files of 200 kB, 1 Gbit/s, 20 ms", "small.mp4", [],

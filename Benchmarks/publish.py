@@ -41,15 +41,6 @@ def filled_in(document, text):
                   lambda _: "%s\n\n%s\n\n%s" % (BEGIN, text, END), document, flags=re.S)
 
 
-def figures_text(results):
-    """What the document shows of a run."""
-    parts = [report.machine(results)]
-    if results["note"]:
-        parts.append("*%s*" % results["note"])
-    parts += [report.summary(results), "### Where another tool is quicker", report.lost(results)]
-    return "\n\n".join(parts)
-
-
 def everything(root):
     """Writes RESULTS.md, and the newest results into the document and the chart."""
     folder = os.path.join(root, "Benchmarks")
@@ -64,4 +55,4 @@ def everything(root):
     with open(path) as file:
         document = file.read()
     with open(path, "w") as file:
-        file.write(filled_in(document, figures_text(kept[0])))
+        file.write(filled_in(document, "\n\n".join(report.overview(kept[0]))))

@@ -129,15 +129,20 @@ def lost(results):
     return "\n".join(lines) or "In these cases no other tool had a finished file sooner."
 
 
-def markdown(results):
-    """All of one run."""
-    parts = ["## %s" % results["name"], machine(results)]
+def overview(results):
+    """What comes before the single cases: the conditions, the summary, and where others win."""
+    parts = [machine(results)]
     if results["note"]:
         parts.append("*%s*" % results["note"])
     if results["scale"] != 1:
         parts.append("Large inputs were made smaller (× %g); targets are not judged."
                      % results["scale"])
-    parts += [summary(results), "### Where another tool is quicker", lost(results)]
+    return parts + [summary(results), "### Where another tool is quicker", lost(results)]
+
+
+def markdown(results):
+    """All of one run."""
+    parts = ["## %s" % results["name"]] + overview(results)
     group = None
     for case in results["cases"]:
         if case["group"] != group:
