@@ -9,10 +9,11 @@ FIGURES = {"wall": "time", "cpu": "CPU", "resident": "memory", "written": "writt
 
 
 def number(value, digits=2):
-    """A value with fixed digits, three more where it is below a tenth of a unit; – for none."""
+    """A value with fixed digits, one more where they tell too little: near 0 and near 1."""
     if value is None:
         return "–"
-    return "%.*f" % (digits + (1 if 0 < abs(value) < 0.1 else 0), value)
+    is_close = 0 < abs(value) < 0.1 or 0 < abs(value - 1) < 0.05
+    return "%.*f" % (digits + (1 if digits and is_close else 0), value)
 
 
 def table(head, rows):

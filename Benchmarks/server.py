@@ -73,8 +73,11 @@ class Server:
         with open(path, "w") as file:
             file.write(CONFIGURATION % values)
         log = os.path.join(self.folder, "error")
-        self.process = subprocess.Popen([*enter, "nginx", "-p", self.folder, "-c", path, "-e", log],
-                                        stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # A benchmark that is killed leaves no server behind.
+        bound = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
+        self.process = subprocess.Popen(
+            [*enter, *bound, "nginx", "-p", self.folder, "-c", path, "-e", log],
+            stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 10
         pid = os.path.join(self.folder, "pid")
         while not (os.path.exists(pid) and os.path.getsize(pid)):

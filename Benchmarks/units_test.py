@@ -130,7 +130,8 @@ class Tables(unittest.TestCase):
         self.assertIn("targets are not judged", text)
 
     def test_numbers_keep_what_tells_them_apart(self):
-        for value, text in ((None, "–"), (0.0667, "0.067"), (1.5, "1.50"), (0, "0.00")):
+        for value, text in ((None, "–"), (0.0667, "0.067"), (1.5, "1.50"), (0, "0.00"),
+                            (1, "1.00"), (1.0117, "1.012")):
             self.assertEqual(report.number(value), text)
 
     def test_a_document_keeps_all_but_its_figures(self):
