@@ -1,4 +1,4 @@
-"""Medians, ratios within a round, and the order of a round. Pure."""
+"""Medians, ratios within a round, and the order of rounds. Pure."""
 import math
 import statistics
 
@@ -16,6 +16,15 @@ def order(names, round_number):
         step += 1
     shift = round_number * step % count if count else 0
     return names[shift:] + names[:shift]
+
+
+def schedule(rounds):
+    """(case, round) in the order in which they run, from the rounds that each case is to have.
+
+    Every case has its first round before any has its second: a budget cuts all alike.
+    """
+    return [(case, number) for number in range(max(rounds, default=0))
+            for case, count in enumerate(rounds) if number < count]
 
 
 def median(runs, figure):

@@ -9,11 +9,16 @@ FIGURES = {"wall": "time", "cpu": "CPU", "resident": "memory", "written": "writt
 
 
 def number(value, digits=2):
-    """A value with fixed digits, one more where they tell too little: near 0 and near 1."""
+    """A value with fixed digits, one more where it is small; – for none."""
     if value is None:
         return "–"
-    is_close = 0 < abs(value) < 0.1 or 0 < abs(value - 1) < 0.05
-    return "%.*f" % (digits + (1 if digits and is_close else 0), value)
+    return "%.*f" % (digits + (1 if digits and 0 < abs(value) < 0.1 else 0), value)
+
+
+def times(value):
+    """A ratio of two tools; near 1 it has a digit more, as targets there are close to it."""
+    is_close = value is not None and 0 < abs(value - 1) < 0.05
+    return number(value, 3 if is_close else 2)
 
 
 def table(head, rows):
@@ -53,8 +58,8 @@ def case_row(case, one):
     size = one["output"] or None
     reached = dirtied - dropped if dirtied is not None and dropped is not None else None
     return [name, number(figures.median(runs, "wall"), 2), "%s–%s" % (number(low), number(high)),
-            number(figures.ratio(runs, base, "wall")), number(figures.median(runs, "cpu"), 2),
-            number(figures.ratio(runs, base, "cpu")),
+            times(figures.ratio(runs, base, "wall")), number(figures.median(runs, "cpu"), 2),
+            times(figures.ratio(runs, base, "cpu")),
             number(figures.median(runs, "resident") / MIB, 0),
             number(dirtied / size) if size and dirtied is not None else "–",
             number(reached / size) if size and reached is not None else "–", one["remark"]]
@@ -97,8 +102,9 @@ def name_of(target):
 
 
 def amount(value, target):
-    return number(value, 0 if target["figure"] == "resident" else 2) + (
-        unit_of(target) if value is not None else "")
+    if target["figure"] == "resident":
+        return number(value, 0) + (unit_of(target) if value is not None else "")
+    return times(value)
 
 
 def summary(results):
@@ -112,12 +118,12 @@ def summary(results):
             shown = target or {"figure": figure, "against": against}
             value = figures.target_value(case, shown)
             note = "" if against == case["yardstick"] else " of " + against
-            cells.append(number(value) + note)
+            cells.append(times(value) + note)
             judged = target and results["scale"] == 1
             cells.append("%s: %s" % (limits(target), figures.verdict(value, target))
                          if judged else "")
         best = figures.fastest_other(case)
-        cells.append("%s %s" % (number(best[1]), best[0]) if best else "–")
+        cells.append("%s %s" % (times(best[1]), best[0]) if best else "–")
         rows.append(cells)
     return table(["case", "time ÷ curl", "target", "CPU ÷ curl", "target", "quickest other"], rows)
 

@@ -52,6 +52,11 @@ class Order(unittest.TestCase):
     def test_the_first_round_is_in_the_given_order(self):
         self.assertEqual(figures.order(["a", "b", "c"], 0), ["a", "b", "c"])
 
+    def test_every_case_has_its_first_round_before_any_has_its_second(self):
+        self.assertEqual(figures.schedule([2, 1, 3]),
+                         [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (2, 2)])
+        self.assertEqual(figures.schedule([]), [])
+
 
 class Ratios(unittest.TestCase):
     def test_a_ratio_is_taken_within_a_round(self):
@@ -132,7 +137,8 @@ class Tables(unittest.TestCase):
     def test_numbers_keep_what_tells_them_apart(self):
         for value, text in ((None, "–"), (0.0667, "0.067"), (1.5, "1.50"), (0, "0.00"),
                             (1, "1.00"), (1.0117, "1.012")):
-            self.assertEqual(report.number(value), text)
+            self.assertEqual(report.times(value), text)
+        self.assertEqual(report.number(1.0117), "1.01")
 
     def test_a_document_keeps_all_but_its_figures(self):
         before = "a\n%s\nold\n%s\nb" % (publish.BEGIN, publish.END)
