@@ -3,9 +3,9 @@
 
 /// Decides how many lanes there should be, by what more of them have brought so far.
 ///
-/// It begins with one. Once that has found its pace, a few more are tried, from the resource's end
-/// backwards; where the total rises by a quarter or more, they stay and more are tried, else it goes
-/// back to what was before, and tries again later and later. A person's own number is taken as it is.
+/// It begins with one. Once that has found its pace, a second is tried, at the resource's end; where
+/// the total clearly rises, it stays and more are tried, else it goes back to what was before, and
+/// tries again later and later. A person's own number is taken as it is.
 package struct LaneCount: Sendable {
   /// The most that are ever used.
   package static let most = 16
@@ -30,8 +30,12 @@ package struct LaneCount: Sendable {
   private static let trialWindow: Int64 = 200_000_000
   /// How long a trial waits for the responses of all its lanes.
   private static let trialPatience: Int64 = 1_000_000_000
-  private static let firstPause: Int64 = 2_000_000_000
+  private static let firstPause: Int64 = 5_000_000_000
   private static let longestPause: Int64 = 60_000_000_000
+  /// A second connection on an idle link doubles the rate, on a full one it brings nothing; each of
+  /// many brings less.
+  private static let worthOfSecond = 1.4
+  private static let worthOfMore = 1.2
 
   // In seconds that the rest would take.
   private static let worthOpening = 1.5
@@ -55,6 +59,8 @@ package struct LaneCount: Sendable {
   private var pause = Self.firstPause
   private var bestRate = 0.0
   private var slowWindows = 0
+  /// How long the lanes of a trial took to begin.
+  private var settling: Int64 = 0
 
   /// - Parameters:
   ///   - wanted: the person's number; 0 leaves it to what is measured.
@@ -75,7 +81,7 @@ package struct LaneCount: Sendable {
     switch order {
     case .backwards:
       return RangeLanes.Demand(
-        order: order, piece: Self.bytes(pace * 0.5, in: 256 << 10...8 << 20), smallest: 256 << 10)
+        order: order, piece: Self.bytes(pace * 0.25, in: 256 << 10...8 << 20), smallest: 256 << 10)
     case .forwards:
       if isFixed, rate == 0 {
         let share = max(8 << 10, (missing + count - 1) / count)
@@ -114,12 +120,15 @@ package struct LaneCount: Sendable {
       if isFixed {
         phase = .settled(until: .max)
       } else if measured < before * 1.25, lasts(missing) > Self.worthOpening {
-        beginTrial(count: min(limit, 4), now)
+        beginTrial(count: min(limit, 2), now)
       }
     case .trial(let count, let before, let since):
       let areAllThere = accepted >= target || now - since >= Self.trialPatience
       if window == nil, !areAllThere { return }
-      guard let measured = measure(now, bytes, over: Self.trialWindow) else { return }
+      if window == nil { settling = now - since }
+      // New connections need some round trips to gain pace; their first answers took one or two.
+      let length = max(Self.trialWindow, 2 * settling)
+      guard let measured = measure(now, bytes, over: length) else { return }
       endTrial(from: count, before, measured, missing: missing, isMultiplexed: isMultiplexed, now)
     case .settled(let until):
       if let measured = measure(now, bytes, over: 5 * Self.trialWindow) {
@@ -174,7 +183,7 @@ package struct LaneCount: Sendable {
     _ now: Int64
   ) {
     rate = measured
-    if measured >= before * 1.25 {
+    if measured >= before * (count == 1 ? Self.worthOfSecond : Self.worthOfMore) {
       order = .forwards
       bestRate = measured
       slowWindows = 0

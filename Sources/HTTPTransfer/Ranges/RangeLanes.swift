@@ -19,6 +19,8 @@ package struct RangeLanes: Sendable {
     package fileprivate(set) var position: Int64
     /// Whether it was asked for all that follows, so that others may take what is far ahead of it.
     package let isElastic: Bool
+    /// Whether others ran when it began, so that a server may have no place for it.
+    package let isExtra: Bool
     package fileprivate(set) var isAccepted = false
     /// When it last brought something, or began.
     package fileprivate(set) var lastByte: Int64
@@ -26,8 +28,11 @@ package struct RangeLanes: Sendable {
     package var remaining: Int64 { end - position }
 
     /// Whether it has brought nothing for so long that it may lose its range to another.
-    package func isSilent(_ now: Int64) -> Bool {
-      now - lastByte >= (isAccepted ? RangeLanes.patience : RangeLanes.patience / 2)
+    package func isSilent(_ now: Int64) -> Bool { now - lastByte >= RangeLanes.patience }
+
+    /// Whether the server seems to have no place for it beside others.
+    package func isIgnored(_ now: Int64) -> Bool {
+      isExtra && !isAccepted && now - lastByte >= RangeLanes.patience / 2
     }
   }
 
@@ -54,7 +59,7 @@ package struct RangeLanes: Sendable {
     }
   }
 
-  /// How long a lane may be silent, in nanoseconds; half of it before its response.
+  /// How long a lane may be silent, in nanoseconds.
   static let patience: Int64 = 2_000_000_000
 
   package private(set) var lanes: [Lane] = []
@@ -76,7 +81,8 @@ package struct RangeLanes: Sendable {
     lastID += 1
     lanes.append(
       Lane(
-        id: lastID, start: start, end: end, position: start, isElastic: isElastic, lastByte: now))
+        id: lastID, start: start, end: end, position: start, isElastic: isElastic,
+        isExtra: !lanes.isEmpty, lastByte: now))
     return lastID
   }
 

@@ -21,12 +21,20 @@ struct FetchLanes: Sendable {
     let end: BodyEnd
   }
 
+  /// The nodes of a pool may name one version differently; some of so many tries meet the right one.
+  private static let tries = 5
   /// Ranges that a single connection should turn to are at least this far apart, in bytes, for each
   /// time that it does.
   private static let detour: Int64 = 32 << 20
 
   /// Whether parts of the resource can be fetched side by side, and be proven to fit.
-  var canSplit = false
+  var canSplit = false {
+    didSet { if isRefused { canSplit = false } }
+  }
+  /// Whether the server was found not to do that, or not always.
+  private var isRefused = false
+  /// How often a single lane may still be tried all the same.
+  private var triesLeft = 0
   /// The byte that the export waits for.
   var wanted: Int64?
   private(set) var count: LaneCount
@@ -73,6 +81,7 @@ struct FetchLanes: Sendable {
       retire(lane)
       return nil
     }
+    if isRefused { triesLeft = max(triesLeft, 1) } else { triesLeft = Self.tries }
     var cancelled: [ExchangeID] = []
     for other in ranges.accept(lane, now: now) {
       runs[other.id]?.end.move(to: other.end)
@@ -90,14 +99,22 @@ struct FetchLanes: Sendable {
 
   /// A further lane failed, or was refused.
   mutating func failed(wait: Int64?, now: Int64) {
-    count.laneFailed(running: ranges.lanes.count, wait: wait, now: now)
+    count.laneFailed(running: ranges.acceptedCount, wait: wait, now: now)
   }
 
   /// The exchanges to cancel so that all lanes end.
   mutating func retireAll() -> [ExchangeID] { runs.keys.sorted().flatMap { retire($0) } }
 
+  /// The server sends no ranges, or such of other versions.
+  mutating func refuse() {
+    isRefused = true
+    canSplit = false
+  }
+
   /// What was known belongs to another version.
   mutating func forget() {
+    isRefused = false
+    triesLeft = 0
     canSplit = false
     wanted = nil
     count.beginAnew()
@@ -111,9 +128,12 @@ struct FetchLanes: Sendable {
   mutating func plan(
     present: ByteRangeSet, total: Int64, received: Int64, isMultiplexed: Bool, now: Int64
   ) -> [Step] {
-    let useless = ranges.advance(present: present, now: now)
+    var useless = ranges.advance(present: present, now: now)
     guard canSplit else { return [] }
+    let ignored = ranges.lanes.filter { $0.isIgnored(now) }.map(\.id)
+    useless += ignored
     var steps = useless.flatMap { retire($0) }.map { Step.cancel($0) }
+    if !ignored.isEmpty { failed(wait: nil, now: now) }
     let missing = total - present.byteCount
     count.observe(
       now: now, bytes: received, accepted: ranges.acceptedCount, missing: missing,
@@ -131,6 +151,14 @@ struct FetchLanes: Sendable {
       steps.append(open(range, now: now))
     }
     return steps
+  }
+
+  /// A single lane for what is missing first, where some were accepted before others were refused.
+  mutating func planAnother(present: ByteRangeSet, total: Int64, now: Int64) -> [Step] {
+    guard isRefused, triesLeft > 0, runs.isEmpty else { return [] }
+    triesLeft -= 1
+    guard let gap = present.gaps(upTo: total).first else { return [] }
+    return [open(gap, now: now)]
   }
 
   /// Has the byte that is waited for fetched next.

@@ -487,7 +487,7 @@ final class HTTPFetch: ExchangeDelegate {
       return
     }
     // No ranges, or of another version: the leading exchange will find out which, if need be.
-    state.lanes.canSplit = false
+    state.lanes.refuse()
   }
 
   func lane(_ lane: Int, didFinish outcome: ExchangeOutcome) {
@@ -526,6 +526,12 @@ final class HTTPFetch: ExchangeDelegate {
 
   /// All exchanges have ended without a failure, but perhaps not all is there.
   private func goOn(after response: HTTPResponse?, canSplit: Bool) {
+    let present = part.ranges
+    let another: [FetchLanes.Step] = state.withLock { state in
+      guard state.closing == nil, let total = state.total else { return [] }
+      return state.lanes.planAnother(present: present, total: total, now: clock.now())
+    }
+    if !another.isEmpty { return perform(another) }
     let sequel = afterBody(response)
     guard case .again = sequel else { return report(sequel) }
     let steps = canSplit ? state.withLock { plan(&$0) } : []

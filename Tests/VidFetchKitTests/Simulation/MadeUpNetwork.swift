@@ -190,7 +190,7 @@ final class MadeUpNetwork: ExchangeRunner, @unchecked Sendable {
       if writer.isShort { return fail(connection, .cut, FetchError(.network, "cut")) }
       return finish(connection, .completed(response, bodyBytes: writer.written))
     }
-    let speed = min(scenario.rate, scenario.linkRate / Double(max(1, running.count)))
+    let speed = min(scenario.rate, scenario.linkRate / Double(running.values.count { $0.isServed }))
     let size = min(max(Int(speed / 20), 64), 16_384, connection.bytesLeft)
     let piece = connection.body.prefix(size)
     connection.body = connection.body.dropFirst(piece.count)
