@@ -38,6 +38,8 @@ struct PacketPipeline {
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
     var lastDelta: Int64 = 0
+    /// The latest decoding time as the source has it.
+    var lastSourceDTS: Int64?
     /// Where the packets carry what a decoder is set up with.
     var watch: ParameterWatch?
     /// Whether parameter sets stand among the pictures that the configuration doesn't have.
@@ -67,6 +69,8 @@ struct PacketPipeline {
 
   /// nil where the container's clock can't jump.
   var jumps: JumpRepair?
+  /// Reads the headers of a transport stream's packets again; nil elsewhere.
+  private let headers: SourceReader?
   private(set) var sourcePosition: Int64 = 0
   private(set) var packets: Int64 = 0
   var warnings: [FetchWarning] = []
@@ -81,11 +85,12 @@ struct PacketPipeline {
 
   /// Adds the streams and writes the header.
   init(
-    demuxer: Demuxer, muxer: Muxer, output: SinkIO, plan: StreamPlan, format: ContainerFormat,
-    log: AVLog, gap: Int64, sourceIndex: SourceIndex, metadata: MetadataCarriage,
-    settings: ExportSettings
+    demuxer: Demuxer, reader: SourceReader, muxer: Muxer, output: SinkIO, plan: StreamPlan,
+    format: ContainerFormat, log: AVLog, gap: Int64, sourceIndex: SourceIndex,
+    metadata: MetadataCarriage, settings: ExportSettings
   ) throws(FetchError) {
     self.demuxer = demuxer
+    headers = demuxer.formatName == "mpegts" ? reader : nil
     self.muxer = muxer
     self.output = output
     self.log = log
@@ -274,6 +279,7 @@ struct PacketPipeline {
       strayPackets[stream] += 1
       return
     }
+    if let headers { try Self.forgetStaleStamps(of: packet, on: &tracks[at], headers) }
     if jumps != nil { try closeJump(before: packet, at) }
     if let stage = tracks[at].stage {
       try stage.take(packet, shift: tracks[at].shift)
@@ -348,6 +354,28 @@ struct PacketPipeline {
       }
       packet.clear()
     }
+  }
+
+  /// Takes away stamps that do not stand in the source.
+  ///
+  /// libavformat 59 believes the flags of a PES header without a look at its length: where there is no
+  /// room for stamps, it takes what an earlier header left in its buffer, or zero. Such stamps do not
+  /// rise, or are a stream's first.
+  @inline(__always)
+  private static func forgetStaleStamps(
+    of packet: Packet, on track: inout Track, _ headers: SourceReader
+  ) throws(FetchError) {
+    guard let dts = packet.dts else { return }
+    let last = track.lastSourceDTS
+    track.lastSourceDTS = dts
+    guard dts <= last ?? .max, let position = packet.position,
+      PacketizedHeader(
+        transportPacket: try headers.read(at: position, count: PacketizedHeader.reach))?
+        .lacksItsStamps == true
+    else { return }
+    track.lastSourceDTS = last
+    packet.pointer.pointee.pts = cff_no_timestamp
+    packet.pointer.pointee.dts = cff_no_timestamp
   }
 
   private mutating func closeJump(before packet: Packet, _ at: Int) throws(FetchError) {

@@ -95,8 +95,9 @@ struct Remux {
     let room = settings.indexFirst ? indexRoom(demuxer, plan, index) : nil
     let gap = room?.bytes(total: availability.total) ?? 0
     var pipeline = try PacketPipeline(
-      demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: request.format,
-      log: log, gap: gap, sourceIndex: index, metadata: metadata, settings: settings)
+      demuxer: demuxer, reader: reader, muxer: muxer, output: output, plan: plan,
+      format: request.format, log: log, gap: gap, sourceIndex: index, metadata: metadata,
+      settings: settings)
     let gapRange = try muxer.gapRange(gap)
     try pipeline.run(availability: availability, onMessage: onMessage)
     try pipeline.checkSource()

@@ -311,9 +311,9 @@ struct HostileSourceTests {
     let plan = try StreamPlan(SourceDescription(demuxer), to: .mp4)
     let index = SourceIndex()
     var pipeline = try PacketPipeline(
-      demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: .mp4, log: log, gap: 0,
-      sourceIndex: index, metadata: MetadataCarriage(demuxer, plan, index, to: .mp4),
-      settings: ExportSettings())
+      demuxer: demuxer, reader: bytes.reader, muxer: muxer, output: output, plan: plan,
+      format: .mp4, log: log, gap: 0, sourceIndex: index,
+      metadata: MetadataCarriage(demuxer, plan, index, to: .mp4), settings: ExportSettings())
     try pipeline.run(availability: availability, onMessage: { _ in })
     try muxer.finish(log: log)
     let flag = CancellationFlag()
