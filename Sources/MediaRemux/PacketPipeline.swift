@@ -293,54 +293,9 @@ struct PacketPipeline {
     packets += 1
   }
 
-  /// Writes a packet; or holds it, and what follows it, until it is known whether it can be shown as
-  /// far ahead as it says.
-  @inline(__always)
-  private static func writeInTurn(
-    _ packet: Packet, on track: inout Track, muxer: Muxer, log: AVLog
-  ) throws(FetchError) {
-    if track.held.isEmpty {
-      let (pts, dts) = (try stamp(packet.pts, track), try stamp(packet.dts, track))
-      guard track.repair.isFarAhead(pts: pts, dts: dts) else {
-        return try write(packet, on: &track, muxer: muxer, log: log)
-      }
-    }
-    let held = try Packet()
-    av_packet_move_ref(held.pointer, packet.pointer)
-    track.held.append(held)
-    // Pictures from before a pause may stand between the one that is shown behind it and its neighbours.
-    if try isJoined(0, in: track) || track.held.count > Int(track.repair.reordering) + 2 {
-      try writeHeld(on: &track, muxer: muxer, log: log)
-    }
-  }
-
-  /// Writes all packets that were held.
-  private static func writeHeld(
-    on track: inout Track, muxer: Muxer, log: AVLog
-  ) throws(FetchError) {
-    var joined: [Bool] = []
-    for at in track.held.indices { joined.append(try isJoined(at, in: track)) }
-    let held = track.held
-    track.held = []
-    for (packet, isJoined) in zip(held, joined) {
-      try write(packet, on: &track, isJoined: isJoined, muxer: muxer, log: log)
-    }
-  }
-
-  /// Whether another of the held packets is shown near one of them.
-  private static func isJoined(_ at: Int, in track: Track) throws(FetchError) -> Bool {
-    guard let pts = try stamp(track.held[at].pts, track) else { return false }
-    for other in track.held.indices where other != at {
-      if let near = try stamp(track.held[other].pts, track), track.repair.areNear(pts, near) {
-        return true
-      }
-    }
-    return false
-  }
-
   /// A stamp of the source in the output's time base, counted from the film's start.
   @inline(__always)
-  private static func stamp(_ stamp: Int64?, _ track: Track) throws(FetchError) -> Int64? {
+  static func stamp(_ stamp: Int64?, _ track: Track) throws(FetchError) -> Int64? {
     guard let stamp else { return nil }
     return try MediaTime.rescale(stamp - track.shift, track.from, track.to)
   }
@@ -354,28 +309,6 @@ struct PacketPipeline {
       }
       packet.clear()
     }
-  }
-
-  /// Takes away stamps that do not stand in the source.
-  ///
-  /// libavformat 59 believes the flags of a PES header without a look at its length: where there is no
-  /// room for stamps, it takes what an earlier header left in its buffer, or zero. Such stamps do not
-  /// rise, or are a stream's first.
-  @inline(__always)
-  private static func forgetStaleStamps(
-    of packet: Packet, on track: inout Track, _ headers: SourceReader
-  ) throws(FetchError) {
-    guard let dts = packet.dts else { return }
-    let last = track.lastSourceDTS
-    track.lastSourceDTS = dts
-    guard dts <= last ?? .max, let position = packet.position,
-      PacketizedHeader(
-        transportPacket: try headers.read(at: position, count: PacketizedHeader.reach))?
-        .lacksItsStamps == true
-    else { return }
-    track.lastSourceDTS = last
-    packet.pointer.pointee.pts = cff_no_timestamp
-    packet.pointer.pointee.dts = cff_no_timestamp
   }
 
   private mutating func closeJump(before packet: Packet, _ at: Int) throws(FetchError) {
@@ -393,7 +326,7 @@ struct PacketPipeline {
   }
 
   @inline(__always)
-  private static func write(
+  static func write(
     _ packet: Packet, on track: inout Track, isJoined: Bool = false, muxer: Muxer, log: AVLog
   ) throws(FetchError) {
     let from = track.stage?.timeBase ?? track.from
