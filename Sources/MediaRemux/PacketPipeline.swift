@@ -38,6 +38,8 @@ struct PacketPipeline {
     /// Whether the latest packet is damaged: a source that ends so was cut.
     var endsCorrupt = false
     var lastDelta: Int64 = 0
+    /// The latest decoding time as the source has it.
+    var lastSourceDTS: Int64?
     /// Where the packets carry what a decoder is set up with.
     var watch: ParameterWatch?
     /// Whether parameter sets stand among the pictures that the configuration doesn't have.
@@ -67,6 +69,8 @@ struct PacketPipeline {
 
   /// nil where the container's clock can't jump.
   var jumps: JumpRepair?
+  /// Reads the headers of a transport stream's packets again; nil elsewhere.
+  private let headers: SourceReader?
   private(set) var sourcePosition: Int64 = 0
   private(set) var packets: Int64 = 0
   var warnings: [FetchWarning] = []
@@ -81,11 +85,12 @@ struct PacketPipeline {
 
   /// Adds the streams and writes the header.
   init(
-    demuxer: Demuxer, muxer: Muxer, output: SinkIO, plan: StreamPlan, format: ContainerFormat,
-    log: AVLog, gap: Int64, sourceIndex: SourceIndex, metadata: MetadataCarriage,
-    settings: ExportSettings
+    demuxer: Demuxer, reader: SourceReader, muxer: Muxer, output: SinkIO, plan: StreamPlan,
+    format: ContainerFormat, log: AVLog, gap: Int64, sourceIndex: SourceIndex,
+    metadata: MetadataCarriage, settings: ExportSettings
   ) throws(FetchError) {
     self.demuxer = demuxer
+    headers = demuxer.formatName == "mpegts" ? reader : nil
     self.muxer = muxer
     self.output = output
     self.log = log
@@ -274,6 +279,7 @@ struct PacketPipeline {
       strayPackets[stream] += 1
       return
     }
+    if let headers { try Self.forgetStaleStamps(of: packet, on: &tracks[at], headers) }
     if jumps != nil { try closeJump(before: packet, at) }
     if let stage = tracks[at].stage {
       try stage.take(packet, shift: tracks[at].shift)
@@ -287,54 +293,9 @@ struct PacketPipeline {
     packets += 1
   }
 
-  /// Writes a packet; or holds it, and what follows it, until it is known whether it can be shown as
-  /// far ahead as it says.
-  @inline(__always)
-  private static func writeInTurn(
-    _ packet: Packet, on track: inout Track, muxer: Muxer, log: AVLog
-  ) throws(FetchError) {
-    if track.held.isEmpty {
-      let (pts, dts) = (try stamp(packet.pts, track), try stamp(packet.dts, track))
-      guard track.repair.isFarAhead(pts: pts, dts: dts) else {
-        return try write(packet, on: &track, muxer: muxer, log: log)
-      }
-    }
-    let held = try Packet()
-    av_packet_move_ref(held.pointer, packet.pointer)
-    track.held.append(held)
-    // Pictures from before a pause may stand between the one that is shown behind it and its neighbours.
-    if try isJoined(0, in: track) || track.held.count > Int(track.repair.reordering) + 2 {
-      try writeHeld(on: &track, muxer: muxer, log: log)
-    }
-  }
-
-  /// Writes all packets that were held.
-  private static func writeHeld(
-    on track: inout Track, muxer: Muxer, log: AVLog
-  ) throws(FetchError) {
-    var joined: [Bool] = []
-    for at in track.held.indices { joined.append(try isJoined(at, in: track)) }
-    let held = track.held
-    track.held = []
-    for (packet, isJoined) in zip(held, joined) {
-      try write(packet, on: &track, isJoined: isJoined, muxer: muxer, log: log)
-    }
-  }
-
-  /// Whether another of the held packets is shown near one of them.
-  private static func isJoined(_ at: Int, in track: Track) throws(FetchError) -> Bool {
-    guard let pts = try stamp(track.held[at].pts, track) else { return false }
-    for other in track.held.indices where other != at {
-      if let near = try stamp(track.held[other].pts, track), track.repair.areNear(pts, near) {
-        return true
-      }
-    }
-    return false
-  }
-
   /// A stamp of the source in the output's time base, counted from the film's start.
   @inline(__always)
-  private static func stamp(_ stamp: Int64?, _ track: Track) throws(FetchError) -> Int64? {
+  static func stamp(_ stamp: Int64?, _ track: Track) throws(FetchError) -> Int64? {
     guard let stamp else { return nil }
     return try MediaTime.rescale(stamp - track.shift, track.from, track.to)
   }
@@ -365,7 +326,7 @@ struct PacketPipeline {
   }
 
   @inline(__always)
-  private static func write(
+  static func write(
     _ packet: Packet, on track: inout Track, isJoined: Bool = false, muxer: Muxer, log: AVLog
   ) throws(FetchError) {
     let from = track.stage?.timeBase ?? track.from

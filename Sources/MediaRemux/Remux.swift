@@ -41,10 +41,14 @@ struct Remux {
 
   private func remux() throws(FetchError) -> RemuxOutcome {
     let kind = try bytes.sniff()
-    if let outcome = try export(kind, isSecondTry: false) { return outcome }
-    // Fragments whose media stands before them are found only by looking at all of them first.
-    try SinkIO(descriptor: sink).replaceTail(from: 0, with: [])
-    if let outcome = try export(kind, isSecondTry: true) { return outcome }
+    do throws(FetchError) {
+      if let outcome = try export(kind, isSecondTry: false) { return outcome }
+      // Fragments whose media stands before them are found only by looking at all of them first.
+      try SinkIO(descriptor: sink).replaceTail(from: 0, with: [])
+      if let outcome = try export(kind, isSecondTry: true) { return outcome }
+    } catch {
+      throw try bytes.truth(behind: error, kind: kind)
+    }
     throw FetchError(
       .damaged, "fragments of the source announce more samples than can be read",
       recovery: "fetch the file again, or from another source")
@@ -91,8 +95,9 @@ struct Remux {
     let room = settings.indexFirst ? indexRoom(demuxer, plan, index) : nil
     let gap = room?.bytes(total: availability.total) ?? 0
     var pipeline = try PacketPipeline(
-      demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: request.format,
-      log: log, gap: gap, sourceIndex: index, metadata: metadata, settings: settings)
+      demuxer: demuxer, reader: reader, muxer: muxer, output: output, plan: plan,
+      format: request.format, log: log, gap: gap, sourceIndex: index, metadata: metadata,
+      settings: settings)
     let gapRange = try muxer.gapRange(gap)
     try pipeline.run(availability: availability, onMessage: onMessage)
     try pipeline.checkSource()

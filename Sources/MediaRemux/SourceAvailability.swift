@@ -65,6 +65,9 @@ final class SourceAvailability: Sendable {
   /// The size, where it is known already.
   var total: Int64? { monitor.peek { $0.total } }
 
+  /// Whether all bytes are there.
+  var hasEnded: Bool { monitor.peek { Self.end($0) != nil } }
+
   /// Whether HTTP's framing, or a file's size, proves the end.
   var isFramed: Bool { monitor.peek { $0.isFramed } }
 

@@ -21,6 +21,17 @@ extension SourceBytes {
     case .notMedia(let error): throw error
     }
   }
+
+  /// What to say in place of a refusal: that the source was cut, where that is known by now.
+  ///
+  /// A source that was cut in its beginning looks like one with other codecs, or like no media. What
+  /// still arrives is not waited for.
+  func truth(behind refusal: FetchError, kind: ContainerKind) throws(FetchError) -> FetchError {
+    guard refusal.code == .cannotPassthrough || refusal.code == .notMedia, availability.hasEnded,
+      case .damaged(let damage) = try ContainerStructure.examine(reader, kind: kind)
+    else { return refusal }
+    return damage
+  }
 }
 
 extension ContainerKind {

@@ -65,6 +65,7 @@ extension PacketPipeline {
             + " carried unchanged",
           recovery: "keep the source")
       }
+      try refuseWrongClock(of: track)
       if track.line.packets == 0 {
         emptyStreams.append((index, "it is announced but empty"))
         let name = "\(track.entry.description.kind.rawValue) stream \(index)"
@@ -156,6 +157,21 @@ extension PacketPipeline {
         .damaged, "the decoder configuration of stream \(track.source) (h264) is damaged",
         recovery: "fetch the file again, or from another source")
     }
+  }
+
+  /// A clock that most packets contradict, such as a timescale that was damaged.
+  ///
+  /// Where a container's clock may jump, each stamp stands for itself.
+  private func refuseWrongClock(of track: Track) throws(FetchError) {
+    let isSound = track.entry.description.kind == .audio
+    guard isSound || !demuxer.mayJump,
+      track.repair.movedPresentations > max(1, track.line.packets / 2)
+    else { return }
+    throw FetchError(
+      .damaged, "the clock of stream \(track.source) is damaged",
+      reason: "\(track.repair.movedPresentations) of \(track.line.packets) packets cannot be shown"
+        + " when it says",
+      recovery: "fetch the file again, or from another source")
   }
 
   /// Whether fewer packets came than the source's fragments announce.

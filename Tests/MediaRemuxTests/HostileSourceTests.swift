@@ -149,6 +149,25 @@ struct HostileSourceTests {
     #expect(try run.probe().chapters?.map { $0.tags?["title"] } == ["one"])
   }
 
+  @Test(
+    arguments: [(0, 2), (1, 134_217_728), (1, 500_000_000), (1, 999_999_999)] as [(Int, UInt64)],
+    ContainerFormat.allCases)
+  func aClockThatMostPacketsContradictIsDamage(
+    change: (track: Int, timescale: UInt64), format: ContainerFormat
+  ) throws {
+    let scratch = try Scratch()
+    let file = scratch.url.appendingPathComponent("clock.mp4")
+    var bytes = try [UInt8](Data(contentsOf: fixture("plain.mp4")))
+    let moov = try #require(bytes.box(["moov"], in: 0..<bytes.count))
+    let track = bytes.boxes(in: moov.payload).filter { $0.type == "trak" }[change.track]
+    let header = try #require(bytes.box(["mdia", "mdhd"], in: track.payload))
+    bytes.set(change.timescale, at: header.payload.lowerBound + 12, bytes: 4)
+    try Data(bytes).write(to: file)
+    let run = try RemuxRun(file, to: format)
+    #expect(run.error?.code == .damaged, "\(String(describing: run.error))")
+    #expect(run.error?.message == "the clock of stream \(change.track) is damaged")
+  }
+
   @Test func rescalingTellsAnOverflow() throws {
     let one = AVRational(num: 1, den: 1)
     let fine = AVRational(num: 1, den: 90_000)
@@ -311,9 +330,9 @@ struct HostileSourceTests {
     let plan = try StreamPlan(SourceDescription(demuxer), to: .mp4)
     let index = SourceIndex()
     var pipeline = try PacketPipeline(
-      demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: .mp4, log: log, gap: 0,
-      sourceIndex: index, metadata: MetadataCarriage(demuxer, plan, index, to: .mp4),
-      settings: ExportSettings())
+      demuxer: demuxer, reader: bytes.reader, muxer: muxer, output: output, plan: plan,
+      format: .mp4, log: log, gap: 0, sourceIndex: index,
+      metadata: MetadataCarriage(demuxer, plan, index, to: .mp4), settings: ExportSettings())
     try pipeline.run(availability: availability, onMessage: { _ in })
     try muxer.finish(log: log)
     let flag = CancellationFlag()

@@ -102,4 +102,53 @@ struct OddTimingTests {
     #expect(abs(probe.duration - 3) < 0.1)
     #expect(try times(run.output) == times(source))
   }
+
+  @Test(arguments: [0, 1, 40])
+  func stampsThatDoNotStandInAPacketAreSaid(number: Int) throws {
+    let (source, folder) = try film("a.ts", Self.picture + Self.x264)
+    defer { withExtendedLifetime(folder) {} }
+    var bytes = try [UInt8](Data(contentsOf: source))
+    let headers = bytes.indices.dropLast(20).filter {
+      bytes[$0...].starts(with: [0, 0, 1, 0xE0]) && bytes[$0 + 7] == 0xC0
+    }
+    // Its flags announce two stamps, its length leaves no room for them.
+    bytes[headers[number] + 8] = 0
+    let damaged = folder.url.appendingPathComponent("stale.ts")
+    try Data(bytes).write(to: damaged)
+    let whole = try RemuxRun(source)
+    #expect(!whole.warnings.contains { $0.warning == .timestampsRepaired })
+    let run = try RemuxRun(damaged)
+    try #require(run.outcome != nil, "\(String(describing: run.error))")
+    let warning = try #require(run.warnings.first { $0.warning == .timestampsRepaired })
+    #expect(warning.stream == 0 && warning.message.hasPrefix("1 timestamps"))
+    let probe = try run.probe()
+    #expect(probe.video?.packets == 90)
+    // ffmpeg itself loses a picture of the damaged one.
+    #expect(try pictureHash(run.output).count == pictureHash(source).count)
+  }
+
+  @Test func findsTheHeaderOfAPacketOfAnElementaryStream() {
+    func header(
+      flags: UInt8, length: UInt8, adaptation: Int? = nil, prefix: Int = 0, start: UInt8 = 0x40
+    ) -> PacketizedHeader? {
+      let field = adaptation.map { [UInt8($0)] + [UInt8](repeating: 0xFF, count: $0) } ?? []
+      let bytes =
+        [UInt8](repeating: 0, count: prefix) + [0x47, start, 0, adaptation == nil ? 0x10 : 0x30]
+        + field + [0, 0, 1, 0xE0, 0, 0, 0x80, flags << 6, length]
+      return PacketizedHeader(transportPacket: bytes + [UInt8](repeating: 0xFF, count: 10))
+    }
+    #expect(header(flags: 3, length: 10)?.lacksItsStamps == false)
+    #expect(header(flags: 3, length: 9)?.lacksItsStamps == true)
+    #expect(header(flags: 2, length: 5)?.lacksItsStamps == false)
+    #expect(header(flags: 2, length: 4, adaptation: 7)?.lacksItsStamps == true)
+    #expect(header(flags: 2, length: 0, adaptation: 0, prefix: 4)?.lacksItsStamps == true)
+    #expect(header(flags: 0, length: 0)?.lacksItsStamps == false)
+    #expect(header(flags: 3, length: 0, start: 0) == nil)
+    #expect(header(flags: 3, length: 0, prefix: 1) == nil)
+    for count in 0..<13 {
+      let whole: [UInt8] = [0x47, 0x40, 0, 0x10, 0, 0, 1, 0xE0, 0, 0, 0x80, 0xC0, 0]
+      #expect(PacketizedHeader(transportPacket: Array(whole.prefix(count))) == nil)
+    }
+    #expect(PacketizedHeader(transportPacket: [0x47, 0x40, 0, 0x30, 0xFF, 0, 0]) == nil)
+  }
 }

@@ -43,7 +43,9 @@ struct RemuxProbe {
       try demuxer.probe(log: log)
     } catch {
       // libavformat's word about ciphertext explains nothing.
-      guard let protection, error.code == .damaged || error.code == .notMedia else { throw error }
+      guard let protection, error.code == .damaged || error.code == .notMedia else {
+        throw try bytes.truth(behind: error, kind: kind)
+      }
       throw protection
     }
     defer { demuxer.close() }
@@ -63,7 +65,7 @@ struct RemuxProbe {
     }
     let obstacle = protection == nil ? try damage(kind, probe.index) : protection
     for format in ContainerFormat.allCases {
-      probe.verdicts.append(try verdict(format, demuxer, index, obstacle: obstacle))
+      probe.verdicts.append(try verdict(format, kind, demuxer, index, obstacle: obstacle))
     }
     return probe
   }
@@ -72,7 +74,8 @@ struct RemuxProbe {
   ///
   /// - Parameter obstacle: what is in the way of any output.
   private func verdict(
-    _ format: ContainerFormat, _ demuxer: Demuxer, _ index: SourceIndex, obstacle: FetchError?
+    _ format: ContainerFormat, _ kind: ContainerKind, _ demuxer: Demuxer, _ index: SourceIndex,
+    obstacle: FetchError?
   ) throws(FetchError) -> PassthroughVerdict {
     var verdict = PassthroughVerdict(format: format)
     verdict.refusal = obstacle
@@ -95,7 +98,7 @@ struct RemuxProbe {
     } catch {
       guard Self.isAboutTheSource(error.code) else { throw error }
       verdict = PassthroughVerdict(format: format)
-      verdict.refusal = error
+      verdict.refusal = try bytes.truth(behind: error, kind: kind)
     }
     return verdict
   }
