@@ -45,7 +45,7 @@ _vidfetch() {
     --generate) _vidfetch_words -W "man bash zsh fish"; return ;;
   esac
   if [[ $cur == -* ]]; then
-    _vidfetch_words -W "-f --format= -o --output= -d --directory= --overwrite --skip-existing --keep-source --retries= --retry-max-time= --connect-timeout= --stall-timeout= --limit-rate= --max-filesize= --proxy= --cacert= --allow-private --allow-downgrade -H --header= -u --user= --bearer-file= -b --cookie= -A --user-agent= -e --referer= --streams= --audio= --no-audio --subtitles= --metadata= --strip-metadata --strict-lossless --verify= --no-faststart --progress= -q --quiet -v --verbose --color= --probe --json --print= -0 --null -h --help --version --generate="
+    _vidfetch_words -W "-f --format= -o --output= -d --directory= --overwrite --skip-existing --keep-source --low-disk --retries= --retry-max-time= --connect-timeout= --stall-timeout= --limit-rate= --max-filesize= --proxy= --cacert= --allow-private --allow-downgrade -H --header= -u --user= --bearer-file= -b --cookie= -A --user-agent= -e --referer= --streams= --audio= --no-audio --subtitles= --metadata= --strip-metadata --strict-lossless --verify= --no-faststart --progress= -q --quiet -v --verbose --color= --probe --json --print= -0 --null -h --help --version --generate="
     [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
     return
   fi

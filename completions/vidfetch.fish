@@ -6,6 +6,7 @@ complete -c vidfetch -s d -l directory -x -a '(__fish_complete_directories)' -d 
 complete -c vidfetch -l overwrite -d 'replace an existing file'
 complete -c vidfetch -l skip-existing -d 'count an existing file as done'
 complete -c vidfetch -l keep-source -d 'keep the source too, as NAME.source.EXT'
+complete -c vidfetch -l low-disk -d 'need little more room than the result takes'
 complete -c vidfetch -l retries -x -d 'retries without new bytes (default: 5)'
 complete -c vidfetch -l retry-max-time -x -d 'no retry this long after the last byte (10m)'
 complete -c vidfetch -l connect-timeout -x -d 'give up a connection not made by then (15s)'

@@ -94,6 +94,10 @@ struct Remux {
       demuxer: demuxer, muxer: muxer, output: output, plan: plan, format: request.format,
       log: log, gap: gap, sourceIndex: index, metadata: metadata, settings: settings)
     let gapRange = try muxer.gapRange(gap)
+    if request.releasesSource {
+      pipeline.consumption = SourceConsumption(
+        reader, kind: kind, samples: index.isFragmented ? [:] : demuxer.sampleSpans)
+    }
     try pipeline.run(availability: availability, onMessage: onMessage)
     try pipeline.checkSource()
     pipeline.nameWhatTracksLose()
