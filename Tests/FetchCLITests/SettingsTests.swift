@@ -127,6 +127,10 @@ import VidFetchKit
     #expect(
       complaint(["--low-disk", "--keep-source", "u"])?.contains(
         "--keep-source and --low-disk contradict each other") == true)
+    #expect(
+      complaint(["--low-disk", "-x", "4", "u"])?.contains(
+        "--connections and --low-disk contradict each other") == true)
+    #expect(complaint(["--low-disk", "-x", "1", "u"]) == nil)
   }
 
   @Test func defaultsAreTheEngines() throws {

@@ -59,6 +59,11 @@ package struct Settings: Sendable {
     }
     request.export = try Self.export(arguments)
     request.transfer = try Self.transfer(arguments, environment)
+    if let low = arguments.lowDisk, request.transfer.connections > 1 {
+      throw UsageError(
+        "--connections and \(low.option) contradict each other: what comes far ahead of the export "
+          + "waits on the disk")
+    }
     requests = arguments.sources.map { source in
       var each = request
       each.source = source

@@ -23,7 +23,8 @@ public struct VideoDownloadOptions: Sendable {
   /// Gives the room of what is exported back while the download goes on, so that little more than
   /// the result has to fit on the disk.
   ///
-  /// A download that ends early then begins anew the next time. Of no effect with `keepsSource`.
+  /// One connection is used, and a download that ends early begins anew the next time. Of no effect
+  /// with `keepsSource`.
   public var savesDisk = false
   /// Puts the index before the media, so that players can begin early.
   public var indexFirst = true
