@@ -32,6 +32,8 @@ struct BlockShift: Hashable {
 
   /// Moves the rest of a file of `size` bytes.
   ///
+  /// What belongs to nothing may hold anything afterwards.
+  ///
   /// - Returns: false where this file system can't, and nothing has changed.
   func perform(
     on sink: Int32, size: Int64, cancellation: CancellationFlag?
