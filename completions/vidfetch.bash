@@ -20,6 +20,8 @@ _vidfetch() {
     -f|--format) _vidfetch_words -W "mov mp4"; return ;;
     -o|--output) compopt -o filenames 2>/dev/null; _vidfetch_words -f; return ;;
     -d|--directory) compopt -o filenames 2>/dev/null; _vidfetch_words -d; return ;;
+    -x|--connections) return ;;
+    --max-per-host) return ;;
     --retries) return ;;
     --retry-max-time) return ;;
     --connect-timeout) return ;;
@@ -45,7 +47,7 @@ _vidfetch() {
     --generate) _vidfetch_words -W "man bash zsh fish"; return ;;
   esac
   if [[ $cur == -* ]]; then
-    _vidfetch_words -W "-f --format= -o --output= -d --directory= --overwrite --skip-existing --keep-source --retries= --retry-max-time= --connect-timeout= --stall-timeout= --limit-rate= --max-filesize= --proxy= --cacert= --allow-private --allow-downgrade -H --header= -u --user= --bearer-file= -b --cookie= -A --user-agent= -e --referer= --streams= --audio= --no-audio --subtitles= --metadata= --strip-metadata --strict-lossless --verify= --no-faststart --progress= -q --quiet -v --verbose --color= --probe --json --print= -0 --null -h --help --version --generate="
+    _vidfetch_words -W "-f --format= -o --output= -d --directory= --overwrite --skip-existing --keep-source --low-disk -x --connections= --max-per-host= --retries= --retry-max-time= --connect-timeout= --stall-timeout= --limit-rate= --max-filesize= --proxy= --cacert= --allow-private --allow-downgrade -H --header= -u --user= --bearer-file= -b --cookie= -A --user-agent= -e --referer= --streams= --audio= --no-audio --subtitles= --metadata= --strip-metadata --strict-lossless --verify= --no-faststart --progress= -q --quiet -v --verbose --color= --probe --json --print= -0 --null -h --help --version --generate="
     [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
     return
   fi

@@ -48,4 +48,20 @@ VF_INLINE int vf_finish_writeback(int fd, int64_t offset, int64_t count) {
   return (int)syscall(SYS_sync_file_range, fd, offset, count,
                       7 /* SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER */);
 }
+
+// Puts a hole of whole blocks into a file; all that follows moves towards the end, uncopied.
+VF_INLINE int vf_insert_range(int fd, int64_t offset, int64_t count) {
+  return (int)syscall(SYS_fallocate, fd, 0x20 /* FALLOC_FL_INSERT_RANGE */, offset, count);
+}
+
+// Gives the room of a range back; it reads as zeros from then on, and the file keeps its size.
+VF_INLINE int vf_punch_hole(int fd, int64_t offset, int64_t count) {
+  return (int)syscall(SYS_fallocate, fd, 0x03 /* FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE */,
+                      offset, count);
+}
+
+// Takes whole blocks out of a file; all that follows moves towards the beginning, uncopied.
+VF_INLINE int vf_collapse_range(int fd, int64_t offset, int64_t count) {
+  return (int)syscall(SYS_fallocate, fd, 0x08 /* FALLOC_FL_COLLAPSE_RANGE */, offset, count);
+}
 #endif

@@ -161,6 +161,27 @@ final class Demuxer {
     return (0..<Int(context.pointee.nb_streams)).compactMap { list[$0] }
   }
 
+  /// Where the samples stand of each stream that is read and has an index.
+  var sampleSpans: [Int: SampleSpan] {
+    var spans: [Int: SampleSpan] = [:]
+    for stream in streams where stream.pointee.discard != AVDISCARD_ALL {
+      var span: SampleSpan?
+      for index in 0..<avformat_index_get_entries_count(stream) {
+        guard let entry = avformat_index_get_entry(stream, index) else { continue }
+        let position = entry.pointee.pos
+        guard var known = span else {
+          span = SampleSpan(first: position, last: position, isAscending: true)
+          continue
+        }
+        if position <= known.last { known.isAscending = false }
+        known.last = position
+        span = known
+      }
+      spans[Int(stream.pointee.index)] = span
+    }
+    return spans
+  }
+
   /// Borrowed; for the muxer to copy chapters and metadata from.
   var formatContext: UnsafeMutablePointer<AVFormatContext>? { context }
 

@@ -8,6 +8,8 @@ import FetchCore
 final class Muxer {
   private var context: UnsafeMutablePointer<AVFormatContext>?
   private let io: SinkIO
+  /// The outputs whose packets movenc sends through a filter, which copies what isn't counted.
+  private var filtered: Set<Int> = []
   private static let movieTimescale: Int64 = 90_000
   /// Codecs whose QuickTime tag says the pixel format, the size or the frame rate as well.
   private static let tagDependsOnPictures: Set<UInt32> = [
@@ -58,6 +60,7 @@ final class Muxer {
     if result < 0 { throw AVError(code: result).fetchError(.writing, evidence: nil) }
     try stage?.describe(in: stream.pointee.codecpar)
     let codec = source.pointee.codecpar.pointee.codec_id
+    if codec == AV_CODEC_ID_VP9 { filtered.insert(Int(stream.pointee.index)) }
     if let sampleEntry = sampleEntry == "dvh1" ? "hvc1" : sampleEntry {
       // libavformat 59 knows no `dvh1`: the name is put right in the finished index.
       stream.pointee.codecpar.pointee.codec_tag = fourCharacterCode(sampleEntry)
@@ -245,7 +248,17 @@ final class Muxer {
   /// Wraps `av_write_frame`.
   @inline(__always)
   func write(_ packet: Packet, log: AVLog) throws(FetchError) {
-    let result = av_write_frame(context, packet.pointer)
+    let result: Int32
+    if filtered.contains(packet.stream) {
+      result = av_write_frame(context, packet.pointer)
+    } else {
+      // Without a reference to count, the muxer takes none: an allocation less for each packet.
+      // SAFETY: the bytes stay where they are until the buffer, which is put back, is let go.
+      let buffer = packet.pointer.pointee.buf
+      packet.pointer.pointee.buf = nil
+      result = av_write_frame(context, packet.pointer)
+      packet.pointer.pointee.buf = buffer
+    }
     if result < 0 { try fail(result, log) }
   }
 

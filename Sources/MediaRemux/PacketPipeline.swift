@@ -71,6 +71,8 @@ struct PacketPipeline {
   var jumps: JumpRepair?
   /// Reads the headers of a transport stream's packets again; nil elsewhere.
   private let headers: SourceReader?
+  /// Where the source's room is to be given back.
+  var consumption: SourceConsumption?
   private(set) var sourcePosition: Int64 = 0
   private(set) var packets: Int64 = 0
   var warnings: [FetchWarning] = []
@@ -237,11 +239,15 @@ struct PacketPipeline {
     var sinceReport = 0
     while case .packet = try demuxer.read(into: packet, log: log) {
       if availability.isCancelled { throw .cancelled }
+      consumption?.take(stream: packet.stream, position: packet.position)
       try move(packet, through: staged)
       packet.clear()
       sinceReport += 1
       guard sinceReport >= 32 else { continue }
       sinceReport = 0
+      if let range = try consumption?.released(read: demuxer.readPosition) {
+        onMessage(.released(range))
+      }
       let now = ContinuousClock.now
       guard now - lastReport >= .milliseconds(100) else { continue }
       lastReport = now

@@ -99,6 +99,10 @@ struct Remux {
       format: request.format, log: log, gap: gap, sourceIndex: index, metadata: metadata,
       settings: settings)
     let gapRange = try muxer.gapRange(gap)
+    if request.releasesSource {
+      pipeline.consumption = SourceConsumption(
+        reader, kind: kind, samples: index.isFragmented ? [:] : demuxer.sampleSpans)
+    }
     try pipeline.run(availability: availability, onMessage: onMessage)
     try pipeline.checkSource()
     pipeline.nameWhatTracksLose()
@@ -159,6 +163,7 @@ struct Remux {
     let streams = demuxer.streams
     var packets: Int64 = 0
     var attachments = index.carriedSize
+    var expected: Double = 0
     for entry in plan.kept {
       let stream = streams[entry.description.index]
       // Of an ISO source they are among the boxes.
@@ -166,10 +171,22 @@ struct Remux {
       attachments += Int64(max(stream.pointee.codecpar.pointee.extradata_size, 0))
       if entry.description.isAttachedPicture { continue }
       packets += Int64(avformat_index_get_entries_count(stream))
+      expected += (demuxer.statedDuration ?? 0) * packetRate(stream.pointee)
     }
     return IndexRoom(
       sourceIndex: index.isFragmented ? nil : index.size - index.carriedSize, packets: packets,
-      attachments: attachments)
+      attachments: attachments, expected: Int64(min(expected, 1e9)))
+  }
+
+  /// Packets a second, as far as a header tells; 0 where it doesn't.
+  private func packetRate(_ stream: AVStream) -> Double {
+    let parameters = stream.codecpar.pointee
+    if parameters.codec_type == AVMEDIA_TYPE_AUDIO {
+      guard parameters.frame_size > 0 else { return 0 }
+      return Double(max(parameters.sample_rate, 0)) / Double(parameters.frame_size)
+    }
+    let rate = stream.avg_frame_rate
+    return rate.num > 0 && rate.den > 0 ? Double(rate.num) / Double(rate.den) : 0
   }
 
   /// Puts right, in the index at the output's end, what the muxer could not say.

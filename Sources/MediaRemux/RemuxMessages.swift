@@ -24,6 +24,8 @@ package struct RemuxRequest: Sendable, Hashable, Codable {
   ///
   /// A later `RemuxCommand.ended` overrides it.
   package var isFramed: Bool
+  /// Whether `RemuxMessage.released` is wanted.
+  package var releasesSource = false
 
   package init(
     format: ContainerFormat, settings: ExportSettings = ExportSettings(), isFramed: Bool = true
@@ -68,6 +70,8 @@ package enum RemuxMessage: Sendable, Codable {
   case planned(RemuxPlan)
   /// How far it is; at most ten times a second.
   case progress(RemuxCounters)
+  /// These bytes of the source are read no more, whatever comes: they may go.
+  case released(ByteRange)
   case warning(FetchWarning)
   case finished(RemuxOutcome)
   /// What a probe has found.

@@ -2,7 +2,6 @@
 // that nobody else's file position matters. Lives and dies on the remux thread.
 
 import CFFmpeg
-import CLinux
 import FetchCore
 import Glibc
 
@@ -23,8 +22,12 @@ final class SinkIO {
   private(set) var stashed: FetchError?
   private(set) var context: UnsafeMutablePointer<AVIOContext>?
   private var writeBackStart: Int64 = 0
+  private let writeBack: WriteBack
 
-  init(descriptor: Int32) { self.descriptor = descriptor }
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+    writeBack = WriteBack(descriptor: descriptor)
+  }
 
   /// Makes the AVIOContext.
   ///
@@ -115,9 +118,10 @@ final class SinkIO {
   }
 
   private func startWriteBack() {
-    guard position - writeBackStart >= Self.writeBackStep else { return }
-    // Only a hint: the final fsync is what counts, so a refusal is no failure.
-    _ = vf_start_writeback(descriptor, writeBackStart, position - writeBackStart)
+    guard position - writeBackStart >= Self.writeBackStep,
+      let range = ByteRange(writeBackStart, position)
+    else { return }
+    writeBack.start(range)
     writeBackStart = position
   }
 

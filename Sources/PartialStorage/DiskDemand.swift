@@ -14,6 +14,12 @@ package struct DiskDemand: Sendable, Hashable {
     self.output = output
   }
 
+  /// The space where consumed parts of the source give theirs back: a tenth of it stands at once, and
+  /// what the export may be behind.
+  package static func givingBack(missing: Int64, output: Int64) -> DiskDemand {
+    DiskDemand(missing: min(missing, output / 10 + (32 << 20)), output: output)
+  }
+
   /// What file systems and the index need beyond the media.
   static let margin: Int64 = 1 << 20
 

@@ -34,6 +34,8 @@ package final class PartialFile: ByteSink {
     var recordFile: FileDescriptor?
     var writeback: ByteRange?
     var isGone = false
+    /// Whether bytes that were there have gone again: no record may claim them.
+    var isSpent = false
     /// Whether the bytes are known to be as they were written; false for those of another boot until
     /// some have been compared.
     var isConfirmed: Bool
@@ -368,6 +370,19 @@ package final class PartialFile: ByteSink {
     return failure
   }
 
+  /// Whether no later run can resume from this part, since it gave room back.
+  package var isSpent: Bool { state.withLock { $0.isSpent } }
+
+  /// Removes the record, and writes none until the part is started over.
+  func withdrawRecord() throws(SystemError) {
+    let isFirst = state.withLock { state in
+      defer { state.isSpent = true }
+      state.recordFile = nil
+      return !state.isSpent
+    }
+    if isFirst { for name in [recordName, newRecordName] { try folder.remove(name) } }
+  }
+
   /// Lets the next run have the part, before this object goes; nothing is written from then on.
   package func release() {
     state.withLock { state in
@@ -386,6 +401,7 @@ package final class PartialFile: ByteSink {
       let resource = state.record.resource
       state.record = ResumeRecord(resource: resource, bootID: BootIdentity.current)
       state.isConfirmed = true
+      state.isSpent = false
       state.sinceRecord = 0
       state.unsynced = 0
       state.writeback = nil
@@ -397,7 +413,7 @@ package final class PartialFile: ByteSink {
   /// Losing a record costs a restart, never correctness, so failures here are not failures of the
   /// item.
   private func writeRecord(_ state: inout State) {
-    guard !state.isGone else { return }
+    guard !state.isGone, !state.isSpent else { return }
     state.sinceRecord = 0
     state.lastRecord = .now
     // Written as of this boot, bytes of another one would be trusted unseen from then on.

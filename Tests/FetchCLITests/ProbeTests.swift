@@ -254,6 +254,7 @@ private let film: ProbeResult = {
 
   @Test(arguments: [
     ["-o", "a.mov"], ["-d", "x"], ["--overwrite"], ["--skip-existing"], ["--keep-source"],
+    ["--low-disk"],
     ["--print", "{url}"], ["-0"],
   ])
   func optionsAboutAFileContradictIt(words: [String]) throws {

@@ -122,11 +122,23 @@ import VidFetchKit
     #expect(complaint(words + ["u"])?.contains(text) == true)
   }
 
+  @Test func littleDiskAndAKeptSourceContradictEachOther() throws {
+    #expect(try settings(["--low-disk", "u"]).requests[0].savesDisk)
+    #expect(
+      complaint(["--low-disk", "--keep-source", "u"])?.contains(
+        "--keep-source and --low-disk contradict each other") == true)
+    #expect(
+      complaint(["--low-disk", "-x", "4", "u"])?.contains(
+        "--connections and --low-disk contradict each other") == true)
+    #expect(complaint(["--low-disk", "-x", "1", "u"]) == nil)
+  }
+
   @Test func defaultsAreTheEngines() throws {
     let request = try #require(try settings(["u"]).requests.first)
     #expect(request.transfer == TransferSettings())
     #expect(request.destination == .temporary(stem: nil))
     #expect(request.existingTarget == .fail && request.export.indexFirst && !request.keepsSource)
+    #expect(!request.savesDisk)
   }
 
   @Test func zeroIsNoLimit() throws {

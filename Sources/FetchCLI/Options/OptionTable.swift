@@ -71,6 +71,16 @@ package enum OptionTable {
         Keeps the file as it was downloaded beside the result, as NAME.source.EXT.
         """
     ) { arguments, typed in arguments.keepSource = Typed(true, option: typed.option) },
+    OptionDefinition(
+      nil, "low-disk", in: .output, "need little more room than the result takes",
+      details: """
+        Gives the room of what is exported back while the download goes on, so that about 1.1 times \
+        the result's size has to fit on the disk, and not twice that. Works for mp4 and QuickTime \
+        with the index first, Matroska, WebM and MPEG-TS, as far as the export keeps pace; other \
+        sources stay whole until the end. One connection is used. A download that ends early can't \
+        be resumed by another run: it begins anew.
+        """
+    ) { arguments, typed in arguments.lowDisk = Typed(true, option: typed.option) },
   ]
 
   // MARK: Transfer

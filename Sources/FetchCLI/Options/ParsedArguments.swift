@@ -55,6 +55,7 @@ package struct ParsedArguments: Sendable, Hashable {
   package var overwrite: Typed<Bool>?
   package var skipExisting: Typed<Bool>?
   package var keepSource: Typed<Bool>?
+  package var lowDisk: Typed<Bool>?
 
   package var connections: Int?
   package var connectionsPerHost: Int?

@@ -52,8 +52,18 @@ package struct Settings: Sendable {
     request.destination = try Self.destination(arguments)
     request.existingTarget = try Self.existingTarget(arguments)
     request.keepsSource = arguments.keepSource != nil
+    request.savesDisk = arguments.lowDisk != nil
+    if let keep = arguments.keepSource, let low = arguments.lowDisk {
+      throw UsageError(
+        "\(keep.option) and \(low.option) contradict each other: one needs the whole source")
+    }
     request.export = try Self.export(arguments)
     request.transfer = try Self.transfer(arguments, environment)
+    if let low = arguments.lowDisk, request.transfer.connections > 1 {
+      throw UsageError(
+        "--connections and \(low.option) contradict each other: what comes far ahead of the export "
+          + "waits on the disk")
+    }
     requests = arguments.sources.map { source in
       var each = request
       each.source = source
@@ -74,7 +84,8 @@ package struct Settings: Sendable {
     }
     let others = [
       arguments.directory?.option, arguments.overwrite?.option, arguments.skipExisting?.option,
-      arguments.keepSource?.option, arguments.template?.option, arguments.null?.option,
+      arguments.keepSource?.option, arguments.lowDisk?.option, arguments.template?.option,
+      arguments.null?.option,
     ]
     if let other = others.lazy.compactMap({ $0 }).first {
       throw UsageError("\(probe.option) and \(other) contradict each other: no file is written")

@@ -1,7 +1,7 @@
 // Moving a finished file's index (`moov`) in front of the media, so that players can start at once.
-// The muxer left a gap there; where the index fits, nothing but the index is copied. What is left of
-// the gap is closed where that costs little. Runs on the remux thread, on a file that nobody else has
-// open.
+// The muxer left a gap there; where the index fits, nothing but the index is copied. Where it doesn't,
+// the media moves by whole blocks of the file system, or else by a pass over it. Runs on the remux
+// thread, on a file that nobody else has open.
 
 package import FetchCore
 import Glibc
@@ -11,8 +11,9 @@ package enum IndexFirst {
   /// Moves `moov` from the end of the file to the gap in front of the media.
   ///
   /// A gap that is larger than the index keeps a `free` box for the rest. One that is too small makes
-  /// the media move towards the end, by as much as is missing, and the chunk offsets with it; that
-  /// is a pass over the whole file. Holes in the file stay holes.
+  /// the media move towards the end, and the chunk offsets with it. With `room` that is by whole
+  /// blocks, which the file system does without copying where it can; else it is a pass over the
+  /// whole file, with the same result. Holes in the file stay holes.
   ///
   /// - Parameters:
   ///   - sink: the file, open for reading and writing. Borrowed. Its position is
@@ -22,23 +23,26 @@ package enum IndexFirst {
   ///   - room: the bytes that the index is to have in the end, used or not, whatever the gap was.
   ///     Of a small file, and where much would stay empty, the index gets just what it takes. The
   ///     layout then depends on `room` and the file's contents alone. Nil leaves the gap as it is.
+  ///   - movesBlocks: false copies, as where the file system can do nothing else.
   ///   - cancellation: looked at between blocks.
   /// - Returns: the file's new size in bytes.
   /// - Throws: `diskFull` and `localIO` as the system says, `signal` where cancelled, `internal`
   ///   where the file isn't `…, media, moov`. The file is useless afterwards.
   @discardableResult
   package static func finish(
-    sink: Int32, gap: ByteRange?, room: Int64? = nil, cancellation: CancellationFlag? = nil
+    sink: Int32, gap: ByteRange?, room: Int64? = nil, movesBlocks: Bool = true,
+    cancellation: CancellationFlag? = nil
   ) throws(FetchError) -> Int64 {
     let layout = try FileLayout(sink, gap: gap)
-    let mover = IndexMover(sink: sink, layout: layout, cancellation: cancellation)
+    let mover = IndexMover(
+      sink: sink, layout: layout, movesBlocks: movesBlocks, cancellation: cancellation)
     guard let room else {
       // A rest of 1 to 7 bytes, too small for any box, grows to an empty one.
       return try layout.fits
-        ? mover.placeInGap() : mover.resettle(leaving: layout.rest > 0 ? 8 : 0)
+        ? mover.placeInGap() : mover.resettle { _ in layout.rest > 0 ? 8 : 0 }
     }
-    let rest = layout.rest(of: room)
-    return try rest == layout.rest ? mover.placeInGap() : mover.resettle(leaving: rest)
+    return try layout.rest(of: room, index: layout.moovCount) == layout.rest
+      ? mover.placeInGap() : mover.resettle { layout.rest(of: room, index: $0) }
   }
 }
 
@@ -63,12 +67,17 @@ struct FileLayout: Hashable {
   /// A rest above one part in so many of the file is worth a pass over it.
   static let largestWaste: Int64 = 50
 
-  /// What the index is to leave of `room`: 0, or enough for a box.
-  func rest(of room: Int64) -> Int64 {
+  /// What is to stay free behind an index of `count` bytes: 0, or enough for a box.
+  ///
+  /// Of a large file, media that can't stay where it is moves by whole blocks only: see `BlockShift`.
+  /// The result is the same where it has to be copied.
+  func rest(of room: Int64, index count: Int64) -> Int64 {
     let media = moovStart - mediaStart
-    let rest = room - moovCount
-    let isWorthwhile = rest >= 8 && media >= Self.smallMedia
-    return isWorthwhile && rest <= (media + moovCount) / Self.largestWaste ? rest : 0
+    guard media >= Self.smallMedia else { return 0 }
+    let rest = room - count
+    if rest >= 8, rest <= (media + count) / Self.largestWaste { return rest }
+    let beyondBlocks = (rest % BlockShift.blockSize + BlockShift.blockSize) % BlockShift.blockSize
+    return (1...7).contains(beyondBlocks) ? beyondBlocks + BlockShift.blockSize : beyondBlocks
   }
 
   /// Whether the index fits as it is: exactly, or with room for the header of a `free` box.
@@ -118,6 +127,7 @@ struct FileLayout: Hashable {
 struct IndexMover {
   let sink: Int32
   let layout: FileLayout
+  let movesBlocks: Bool
   let cancellation: CancellationFlag?
 
   private static let blockSize: Int64 = 4 * 1024 * 1024
@@ -165,26 +175,40 @@ struct IndexMover {
 
   /// Moves the media by what is missing or too much, and writes the index with the new offsets.
   ///
-  /// - Parameter spare: how many bytes are left free behind the index: 0, or 8 and more.
-  func resettle(leaving spare: Int64) throws(FetchError) -> Int64 {
+  /// - Parameter rest: how many bytes are to stay free behind an index of so many: 0, or 8 and more;
+  ///   the sum never falls as the index grows.
+  func resettle(leaving rest: (Int64) -> Int64) throws(FetchError) -> Int64 {
     let offsets = try ChunkOffsets(moov: read(layout.moovStart, layout.moovCount))
     // A longer way may need 64-bit tables, which make the way longer still. Each turn promotes at
     // least one table more, so this ends.
-    var delta = layout.moovCount + spare - layout.gapCount
+    var delta = layout.moovCount + rest(layout.moovCount) - layout.gapCount
     while true {
-      let needed = Int64(offsets.size(delta: delta)) + spare - layout.gapCount
+      let count = Int64(offsets.size(delta: delta))
+      let needed = count + rest(count) - layout.gapCount
       if needed <= delta { break }
       delta = needed
     }
     let moov = try offsets.rewritten(delta: delta)
-    if delta > 0 { try shiftMediaUp(by: delta) } else { try shiftMediaDown(by: -delta) }
+    try moveMedia(by: delta)
     try write(moov, at: layout.gapStart)
+    let spare = layout.gapCount + delta - Int64(moov.count)
     if spare > 0 {
       // Where the media stood, it is still to be read.
       try clear(from: layout.gapStart + Int64(moov.count), count: spare)
       try writeFree(at: layout.gapStart + Int64(moov.count), count: spare)
     }
     return try truncate(to: layout.moovStart + delta)
+  }
+
+  private func moveMedia(by delta: Int64) throws(FetchError) {
+    if movesBlocks, layout.moovStart - layout.mediaStart >= FileLayout.smallMedia,
+      let shift = BlockShift(from: layout.gapStart, by: delta),
+      try shift.perform(
+        on: sink, size: layout.moovStart + layout.moovCount, cancellation: cancellation)
+    {
+      return
+    }
+    if delta > 0 { try shiftMediaUp(by: delta) } else { try shiftMediaDown(by: -delta) }
   }
 
   /// Copies the media towards the end, last block first, over the old index.

@@ -27,7 +27,11 @@ struct Admission: Sendable {
     if try target.isSatisfied(by: name) { return .exists(path: target.path(of: name)) }
     try target.checkSourceName(for: name, source: sourceName)
     if let missing, let total {
-      try DiskDemand(missing: missing, output: total).check(target.folder)
+      let demand =
+        target.savesDisk
+        ? DiskDemand.givingBack(missing: missing, output: total)
+        : DiskDemand(missing: missing, output: total)
+      try demand.check(target.folder)
     }
     return .welcome
   }

@@ -29,6 +29,8 @@ package struct JobRequest: Sendable {
   package var existingTarget = ExistingTarget.fail
   /// Keeps the source beside the result as `NAME.source.EXT`.
   package var keepsSource = false
+  /// Gives room of the part back while it is exported; not with `keepsSource`.
+  package var savesDisk = false
   package var export = ExportSettings()
   package var transfer = TransferSettings()
 

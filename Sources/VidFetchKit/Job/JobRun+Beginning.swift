@@ -54,8 +54,11 @@ extension JobRun {
     if case .unusable(let bytes) = part.found {
       emit(.restart(reason: .partUnusable, bytes: bytes))
     }
+    var settings = request.transfer
+    // What comes far ahead of the export would have to wait on the disk.
+    if target.savesDisk { settings.connections = 1 }
     let fetch = HTTPFetch(
-      address, settings: request.transfer, part: part,
+      address, settings: settings, part: part,
       admit: { [target] admission throws(FetchError) in try admission.check(target) },
       report: { [mailbox] in mailbox.post(.fetch($0)) })
     source = .remote(fetch, part)

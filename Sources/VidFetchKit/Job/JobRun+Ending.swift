@@ -78,7 +78,8 @@ extension JobRun {
       result.code = error.code
       result.path = nil
       if let part = anyPart {
-        let keeps = error.code.keepsPart && part.record.hasValidator && !part.ranges.isEmpty
+        let keeps =
+          error.code.keepsPart && part.record.hasValidator && !part.ranges.isEmpty && !part.isSpent
         leave(part, keeping: keeps)
         if keeps { result.part = target?.path(of: part.name) }
       }

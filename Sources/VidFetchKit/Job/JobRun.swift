@@ -48,6 +48,8 @@ final class JobRun {
   var counters = RemuxCounters()
   var outcome: RemuxOutcome?
   var total: Int64?
+  /// What the export has done with, and the part still holds.
+  var released = ReleasedRanges()
   var warned: Set<FetchWarning> = []
 
   init(
@@ -138,6 +140,7 @@ final class JobRun {
     case .probed: break
     case .planned(let plan): result.streams = plan.streams
     case .progress(let counters): self.counters = counters
+    case .released(let range): giveBack(range)
     case .warning(let warning): warn(warning)
     case .finished(let outcome):
       self.outcome = outcome
@@ -200,9 +203,10 @@ final class JobRun {
         case .remote(_, let part): part.descriptor
         case .local(let file, _, _): file
         }
+      var remux = RemuxRequest(format: request.format, settings: request.export)
+      remux.releasesSource = part != nil && target.savesDisk
       let session = try RemuxSession(
-        RemuxRequest(format: request.format, settings: request.export),
-        source: descriptor.rawValue, sink: output.descriptor.rawValue
+        remux, source: descriptor.rawValue, sink: output.descriptor.rawValue
       ) { [mailbox] in mailbox.post(.remux($0, generation: current)) }
       self.session = session
       feed(session)
@@ -231,6 +235,7 @@ final class JobRun {
     session = nil
     output?.discard()
     output = nil
+    released = ReleasedRanges()
     counters = RemuxCounters()
   }
 
@@ -253,8 +258,27 @@ final class JobRun {
     }
   }
 
+  /// Gives room back that the export needs no more; the source of a local job is the person's own.
+  func giveBack(_ range: ByteRange) {
+    guard let part, target?.savesDisk == true else { return }
+    released.insert(range)
+    do throws(FetchError) {
+      for blocks in released.take(present: part.ranges, total: total) {
+        guard try part.punch(blocks) else {
+          warn(
+            FetchWarning(
+              .unusual, "this file system takes no room back from a part; --low-disk saves none"))
+          return
+        }
+      }
+    } catch {
+      perform(machine.handle(.storageFailed(error)))
+    }
+  }
+
   func syncPart() {
-    guard let part else { return }
+    // What no record claims need not survive a power failure.
+    guard let part, !part.isSpent else { return }
     do throws(FetchError) {
       try part.syncIfDue()
     } catch {

@@ -19,6 +19,8 @@ struct JobTarget: Sendable {
   private let naming: Naming
   private let existing: JobRequest.ExistingTarget
   private let keepsSource: Bool
+  /// Whether the part gives room back while it is exported.
+  let savesDisk: Bool
   /// The private folder numbers its names; elsewhere a taken name is the person's business.
   private let numbersNames: Bool
 
@@ -30,6 +32,7 @@ struct JobTarget: Sendable {
     format = request.format
     existing = request.existingTarget
     keepsSource = request.keepsSource
+    savesDisk = request.savesDisk && !request.keepsSource
     switch request.destination {
     case .temporary(let stem):
       folder = try Folder.privateTemporary(in: Self.temporaryDirectory)

@@ -150,7 +150,7 @@ final class ProbeRun {
       warnOfWaste()
       finish(source.verdict(for: request.format)?.refusal)
     case .failed(let error): throw error
-    case .planned, .progress, .warning, .finished: break
+    case .planned, .progress, .released, .warning, .finished: break
     }
   }
 

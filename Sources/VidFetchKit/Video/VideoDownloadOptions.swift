@@ -20,6 +20,12 @@ public struct VideoDownloadOptions: Sendable {
   public var existingTarget = ExistingTarget.fail
   /// Keeps the source beside the result as `NAME.source.EXT`.
   public var keepsSource = false
+  /// Gives the room of what is exported back while the download goes on, so that little more than
+  /// the result has to fit on the disk.
+  ///
+  /// One connection is used, and a download that ends early begins anew the next time. Of no effect
+  /// with `keepsSource`.
+  public var savesDisk = false
   /// Puts the index before the media, so that players can begin early.
   public var indexFirst = true
 

@@ -32,6 +32,7 @@ public actor VideoDownloader {
     var request = JobRequest(source: url.absoluteString)
     request.format = type.container
     request.keepsSource = options.keepsSource
+    request.savesDisk = options.savesDisk
     request.export = options.exportSettings
     request.transfer = options.transferSettings
     request.destination =

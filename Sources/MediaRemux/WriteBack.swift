@@ -1,0 +1,73 @@
+// Has the kernel begin to put an output on the disk while more of it is written, so that the final
+// fsync has little left to do. On a thread of its own: on a slow disk the call waits for its turn.
+
+import CLinux
+import FetchCore
+import Glibc
+
+/// The write-back of one growing file.
+///
+/// Any thread may ask for it. The thread behind it is made for the first range, and ends once this is
+/// closed; the call that it is in by then is not waited for.
+final class WriteBack: Sendable {
+  private struct State {
+    var pending: ByteRange?
+    var hasThread = false
+    var isClosed = false
+  }
+
+  /// What is to be done next.
+  private enum Turn {
+    case start(ByteRange)
+    case end
+  }
+
+  private let descriptor: Int32
+  private let monitor = Monitor(State())
+
+  /// - Parameter descriptor: borrowed until the first range comes, and then a second one is made.
+  init(descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close() }
+
+  /// Asks for a range, soon; with those that still wait it becomes one.
+  ///
+  /// Only a hint: the final fsync is what counts, so nothing here is a failure.
+  func start(_ range: ByteRange) {
+    let isFirst = monitor.withLock { state in
+      let pending = state.pending ?? range
+      state.pending = ByteRange(
+        min(pending.lowerBound, range.lowerBound), max(pending.upperBound, range.upperBound))
+      defer { state.hasThread = true }
+      return !state.hasThread
+    }
+    if isFirst { startThread() }
+  }
+
+  /// Ends the thread.
+  func close() { monitor.withLock { $0.isClosed = true } }
+
+  private func startThread() {
+    // A descriptor of its own: the borrowed one may be closed while the kernel is still at work.
+    let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    guard own >= 0 else { return }
+    do throws(SystemError) {
+      try WorkerThread.start("write-back") { [monitor] in
+        while case .start(let range)? = Self.turn(monitor) {
+          _ = vf_start_writeback(own, range.lowerBound, range.count)
+        }
+        Glibc.close(own)
+      }
+    } catch {
+      Glibc.close(own)
+    }
+  }
+
+  private static func turn(_ monitor: Monitor<State>) -> Turn? {
+    monitor.wait { state in
+      if state.isClosed { return .end }
+      defer { state.pending = nil }
+      return state.pending.map { .start($0) }
+    }
+  }
+}
