@@ -22,7 +22,7 @@ struct FetchLanes: Sendable {
   }
 
   /// The nodes of a pool may name one version differently; some of so many tries meet the right one.
-  private static let tries = 5
+  private static let tries = 8
   /// Ranges that a single connection should turn to are at least this far apart, in bytes, for each
   /// time that it does.
   private static let detour: Int64 = 32 << 20
@@ -105,7 +105,7 @@ struct FetchLanes: Sendable {
   /// The exchanges to cancel so that all lanes end.
   mutating func retireAll() -> [ExchangeID] { runs.keys.sorted().flatMap { retire($0) } }
 
-  /// The server sends no ranges, or such of other versions.
+  /// The server sends no ranges, or such of other versions; that stays so for the whole fetch.
   mutating func refuse() {
     isRefused = true
     canSplit = false
@@ -113,7 +113,6 @@ struct FetchLanes: Sendable {
 
   /// What was known belongs to another version.
   mutating func forget() {
-    isRefused = false
     triesLeft = 0
     canSplit = false
     wanted = nil
@@ -129,11 +128,11 @@ struct FetchLanes: Sendable {
     present: ByteRangeSet, total: Int64, received: Int64, isMultiplexed: Bool, now: Int64
   ) -> [Step] {
     var useless = ranges.advance(present: present, now: now)
-    guard canSplit else { return [] }
     let ignored = ranges.lanes.filter { $0.isIgnored(now) }.map(\.id)
     useless += ignored
     var steps = useless.flatMap { retire($0) }.map { Step.cancel($0) }
     if !ignored.isEmpty { failed(wait: nil, now: now) }
+    guard canSplit else { return steps }
     let missing = total - present.byteCount
     count.observe(
       now: now, bytes: received, accepted: ranges.acceptedCount, missing: missing,

@@ -56,8 +56,10 @@ import Testing
         return job.seconds
       }
       let (one, several) = try (time(1), time(connections))
+      // A pool whose nodes name one version differently may make it begin anew, once.
+      let most = scenario.versions[0].tags.count > 1 ? 2.1 : 1.1
       #expect(
-        several <= one * 1.1 + 6 * Double(scenario.latency) / 1e9 + 1.3,
+        several <= one * most + 6 * Double(scenario.latency) / 1e9 + 1.3,
         "seed \(seed), \(connections) connections: \(several) s, by one \(one) s")
     }
   }
