@@ -9,6 +9,7 @@ package enum SilentFilm {
   /// Writes a film of about so many bytes, one packet to a Cluster.
   ///
   /// - Returns: how many packets it has.
+  @discardableResult
   package static func write(to path: String, bytes: Int) throws -> Int {
     let count = max(1, bytes / blockSize)
     let info =
