@@ -41,6 +41,7 @@ struct Event: Decodable {
   let retry_after: Int?
   let stage: String?
   let total: Int?
+  let timings: [String: Double]?
   let download: Double?
   let export: Double?
 

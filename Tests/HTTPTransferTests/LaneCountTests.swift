@@ -15,11 +15,16 @@ import Testing
   ) -> [Int] {
     var bytes = 0.0
     var targets: [Int] = []
+    // Lanes are accepted as soon as there are to be more.
+    var most = 0
+    var accepted = 0
     for step in 0..<Int(seconds * 10) {
       let second = Double(step) / 10
       bytes += rate(count.target, second) / 10
+      accepted += max(0, count.target - most)
+      most = count.target
       count.observe(
-        now: Int64(step + 1) * 100_000_000, bytes: Int64(bytes), accepted: count.target,
+        now: Int64(step + 1) * 100_000_000, bytes: Int64(bytes), accepted: accepted,
         missing: max(0, total - Int64(bytes)), isMultiplexed: isMultiplexed)
       if targets.last != count.target { targets.append(count.target) }
     }

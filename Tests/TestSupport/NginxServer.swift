@@ -19,6 +19,10 @@ package final class NginxServer: Sendable {
     package let authorization: String
     package let userAgent: String
     package let port: Int
+    /// The connection's number.
+    package let connection: Int
+    /// How many connections nginx was busy with when it ended.
+    package let atOnce: Int
   }
 
   package let httpPort: Int
@@ -90,13 +94,13 @@ package final class NginxServer: Sendable {
     let text = String(decoding: fileBytes(scratch.file("access.log")), as: UTF8.self)
     return text.split(separator: "\n").compactMap { line in
       let words = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-      guard words.count == 10, let status = Int(words[3]), let sent = Int(words[4]),
-        let port = Int(words[9])
+      guard words.count == 12, let status = Int(words[3]), let sent = Int(words[4]),
+        let port = Int(words[9]), let connection = Int(words[10]), let atOnce = Int(words[11])
       else { return nil }
       return Request(
         httpVersion: words[0], method: words[1], uri: words[2], status: status, sent: sent,
         range: words[5], ifRange: words[6], authorization: words[7], userAgent: words[8],
-        port: port)
+        port: port, connection: connection, atOnce: atOnce)
     }
   }
 }
@@ -133,7 +137,7 @@ private func configuration(
     events { worker_connections 512; }
     http {
       types { video/mp4 mp4; video/mp2t ts; video/quicktime mov; video/x-matroska mkv; }
-      log_format seen escape=none "$server_protocol\t$request_method\t$request_uri\t$status\t$body_bytes_sent\t$http_range\t$http_if_range\t$http_authorization\t$http_user_agent\t$server_port";
+      log_format seen escape=none "$server_protocol\t$request_method\t$request_uri\t$status\t$body_bytes_sent\t$http_range\t$http_if_range\t$http_authorization\t$http_user_agent\t$server_port\t$connection\t$connections_active";
       access_log \(folder)/access.log seen;
       client_body_temp_path \(folder)/tmp/body;
       proxy_temp_path \(folder)/tmp/proxy;

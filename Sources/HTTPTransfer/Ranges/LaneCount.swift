@@ -14,7 +14,7 @@ package struct LaneCount: Sendable {
     /// One lane, whose pace is still changing by itself.
     case opening
     /// More lanes were asked for; `rate` is what the `count` before them brought.
-    case trial(count: Int, rate: Double, since: Int64)
+    case trial(count: Int, rate: Double, since: Int64, accepted: Int)
     /// Nothing is tried before this time.
     case settled(until: Int64)
   }
@@ -81,7 +81,7 @@ package struct LaneCount: Sendable {
     switch order {
     case .backwards:
       return RangeLanes.Demand(
-        order: order, piece: Self.bytes(pace * 0.25, in: 256 << 10...8 << 20), smallest: 256 << 10)
+        order: order, piece: Self.bytes(pace * 0.25, in: 1 << 20...8 << 20), smallest: 256 << 10)
     case .forwards:
       if isFixed, rate == 0 {
         let share = max(8 << 10, (missing + count - 1) / count)
@@ -103,7 +103,7 @@ package struct LaneCount: Sendable {
   /// - Parameters:
   ///   - now: nanoseconds of a clock that never goes back.
   ///   - bytes: how many came so far, over all lanes.
-  ///   - accepted: lanes that were accepted and run.
+  ///   - accepted: lanes that were accepted so far, those that are over included.
   ///   - missing: bytes that are still to come.
   ///   - isMultiplexed: whether lanes share one connection.
   package mutating func observe(
@@ -120,27 +120,30 @@ package struct LaneCount: Sendable {
       if isFixed {
         phase = .settled(until: .max)
       } else if measured < before * 1.25, lasts(missing) > Self.worthOpening {
-        beginTrial(count: min(limit, 2), now)
+        beginTrial(count: min(limit, 2), accepted: accepted, now)
       }
-    case .trial(let count, let before, let since):
-      let areAllThere = accepted >= target || now - since >= Self.trialPatience
+    case .trial(let count, let before, let since, let acceptedBefore):
+      let areAllThere =
+        accepted - acceptedBefore >= target - count || now - since >= Self.trialPatience
       if window == nil, !areAllThere { return }
       if window == nil { settling = now - since }
       // New connections need some round trips to gain pace; their first answers took one or two.
       let length = max(Self.trialWindow, 2 * settling)
       guard let measured = measure(now, bytes, over: length) else { return }
-      endTrial(from: count, before, measured, missing: missing, isMultiplexed: isMultiplexed, now)
+      endTrial(
+        from: count, before, measured, missing: missing, isMultiplexed: isMultiplexed,
+        accepted: accepted, now)
     case .settled(let until):
       if let measured = measure(now, bytes, over: 5 * Self.trialWindow) {
         rate = measured
-        watchForLoss(accepted: accepted)
+        watchForLoss()
       }
       guard now >= until else { return }
       if isFixed {
         target = limit
         phase = .settled(until: .max)
       } else if rate > 0, lasts(missing) > Self.worthAnotherTrial {
-        beginTrial(count: min(limit, target * 2), now)
+        beginTrial(count: min(limit, target * 2), accepted: accepted, now)
       }
     }
   }
@@ -168,19 +171,19 @@ package struct LaneCount: Sendable {
 
   // MARK: - Decisions
 
-  private mutating func beginTrial(count: Int, _ now: Int64) {
+  private mutating func beginTrial(count: Int, accepted: Int, _ now: Int64) {
     guard count > target else {
       phase = .settled(until: .max)
       return
     }
-    phase = .trial(count: target, rate: rate, since: now)
+    phase = .trial(count: target, rate: rate, since: now, accepted: accepted)
     target = count
     window = nil
   }
 
   private mutating func endTrial(
     from count: Int, _ before: Double, _ measured: Double, missing: Int64, isMultiplexed: Bool,
-    _ now: Int64
+    accepted: Int, _ now: Int64
   ) {
     rate = measured
     if measured >= before * (count == 1 ? Self.worthOfSecond : Self.worthOfMore) {
@@ -188,7 +191,7 @@ package struct LaneCount: Sendable {
       bestRate = measured
       slowWindows = 0
       if target < limit, lasts(missing) > Self.worthMore {
-        beginTrial(count: min(limit, target * 4), now)
+        beginTrial(count: min(limit, target * 4), accepted: accepted, now)
       } else {
         phase = .settled(until: target < limit ? now + pause : .max)
       }
@@ -205,10 +208,10 @@ package struct LaneCount: Sendable {
   }
 
   /// Lanes that together bring far less than they once did may be what slows the server down.
-  private mutating func watchForLoss(accepted: Int) {
+  private mutating func watchForLoss() {
     bestRate = max(bestRate, rate)
     slowWindows = rate < bestRate / 3 ? slowWindows + 1 : 0
-    guard slowWindows >= 3, !isFixed, target > 1, accepted > 1 else { return }
+    guard slowWindows >= 3, !isFixed, target > 1 else { return }
     target = max(1, target / 2)
     bestRate = rate
     slowWindows = 0

@@ -64,6 +64,8 @@ package struct RangeLanes: Sendable {
 
   package private(set) var lanes: [Lane] = []
   private var lastID = 0
+  /// Lanes that were accepted so far.
+  package private(set) var acceptances = 0
 
   package init() {}
 
@@ -92,6 +94,7 @@ package struct RangeLanes: Sendable {
   package mutating func accept(_ id: Int, now: Int64) -> [Lane] {
     guard let index = lanes.firstIndex(where: { $0.id == id }) else { return [] }
     lanes[index].isAccepted = true
+    acceptances += 1
     lanes[index].lastByte = now
     let start = lanes[index].start
     var changed: [Lane] = []

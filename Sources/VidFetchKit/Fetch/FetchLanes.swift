@@ -135,7 +135,7 @@ struct FetchLanes: Sendable {
     guard canSplit else { return steps }
     let missing = total - present.byteCount
     count.observe(
-      now: now, bytes: received, accepted: ranges.acceptedCount, missing: missing,
+      now: now, bytes: received, accepted: ranges.acceptances, missing: missing,
       isMultiplexed: isMultiplexed)
     steps += planWanted(present: present, total: total, received: received, now: now)
     while busyCount(now) < count.target,
