@@ -158,8 +158,9 @@ class Run:
 class Bench:
     """One case: its server, its folders, its checks."""
 
-    def __init__(self, name, cases, binary, facts):
+    def __init__(self, name, cases, binary, facts, connections=0):
         self.name, self.cases, self.binary, self.facts = name, cases, binary, facts
+        self.connections = connections      # for each run's --connections; 0 leaves it to the tool
         self.server = Server(cases)
         self.top = tempfile.mkdtemp(prefix="vidfetch-case-")
         self.lines, self.passed, self.failed, self.runs = [], 0, 0, 0
@@ -178,6 +179,12 @@ class Bench:
             self.lines.append("FAIL  %s %s%s" % (self.name, what, ": " + text[:600] if text else ""))
         return bool(holds)
 
+    def check_requests(self, what, found, most, exactly=False):
+        """So many requests at most; several connections may each make as many."""
+        lanes = max(1, self.connections)
+        holds = found == most if exactly and lanes == 1 else found <= most * lanes
+        return self.check(what, holds, found)
+
     # ------------------------------------------------------------ running
     def folder(self):
         self.runs += 1
@@ -193,6 +200,8 @@ class Bench:
 
     def command(self, source, args, fmt, out, progress):
         words = [self.binary, "--progress", progress, "--json"]
+        if self.connections:
+            words += ["--connections", str(self.connections)]
         if fmt:
             words += ["-f", fmt]
         if out:

@@ -31,7 +31,7 @@ LEFT_OUT = (("D10", "parallel ranges on U/~norange=lie"), ("D12", "the bounds pe
 
 def run_case(name, args, facts):
     start = time.monotonic()
-    bench = Bench(name, args.cases, args.vidfetch, facts)
+    bench = Bench(name, args.cases, args.vidfetch, facts, args.connections)
     try:
         CASES[name](bench)
     except Exception:                           # a case that breaks off is a failed check
@@ -46,6 +46,8 @@ def main():
     parser.add_argument("cases")
     parser.add_argument("--vidfetch", default=".build/release/vidfetch")
     parser.add_argument("--only", default="")
+    parser.add_argument("--connections", type=int, default=0, metavar="N",
+                        help="run every case with so many connections")
     parser.add_argument("--jobs", type=int, default=3)
     parser.add_argument("-v", "--verbose", action="store_true", help="show what holds, too")
     args = parser.parse_args()

@@ -166,7 +166,7 @@ def d09(bench):
         conditions = [entry["headers"].get("If-Range", "") for entry in gets]
         bench.check(title + ": no weak If-Range",
                     not any(text.startswith("W/") for text in conditions), conditions)
-        bench.check(title + ": no endless restarting", len(gets) <= 7, len(gets))
+        bench.check_requests(title + ": no endless restarting", len(gets), 7)
 
 
 def d10(bench):
@@ -225,8 +225,7 @@ def d11(bench):
     bench.finish(run, process)
     again = bench.run(path, folder=run.folder)
     bench.good("unknown length, killed after the last byte, again", again, "resume_a.mp4")
-    bench.check("unknown length: no endless loop", len(bench.server.gets()) <= 5,
-                len(bench.server.gets()))
+    bench.check_requests("unknown length: no endless loop", len(bench.server.gets()), 5)
 
     path = "~rate=90000&times=1&gets=1/resume_a.mp4"
     run = complete_part(path)
@@ -242,8 +241,8 @@ def d11(bench):
     run = complete_part(path)
     again = bench.run(path, folder=run.folder)
     bench.good("changed to a shorter file", again, "plain.mp4")
-    bench.check("changed to a shorter file: no endless loop", len(bench.server.gets()) <= 6,
-                len(bench.server.gets()))
+    bench.check_requests("changed to a shorter file: no endless loop",
+                         len(bench.server.gets()), 6)
 
 
 def d12(bench):
@@ -262,7 +261,7 @@ def d12(bench):
         bench.check(title + ": less than 1.3 times the file", total < 1.3 * SIZE, total)
         # What a reset connection had in flight may be lost.
         if "reset" not in title:
-            bench.check("%s: %d requests" % (title, most), len(gets) == most, len(gets))
+            bench.check_requests("%s: %d requests" % (title, most), len(gets), most, exactly=True)
     bench.server.reset()
     run = bench.run("~clen=%2B500/resume_a.mp4", limit=120)
     if run.status == 0:
@@ -271,8 +270,8 @@ def d12(bench):
         bench.bad("500 bytes too many claimed", run, "network", "damaged")
         bench.check("500 bytes too many claimed: both numbers",
                     run.says(str(SIZE)) and run.says(str(SIZE + 500)), run.err)
-    bench.check("500 bytes too many claimed: no endless loop", len(bench.server.gets()) <= 8,
-                len(bench.server.gets()))
+    bench.check_requests("500 bytes too many claimed: no endless loop",
+                         len(bench.server.gets()), 8)
 
 
 def d13(bench):
@@ -463,7 +462,8 @@ def d16(bench):
                         and any(p.get("rate") for p in late), late[-2:])
         else:
             moving = [f for f in fractions if 0 < f < 1]
-            bench.check(title + ": the bar moves", len(set(moving)) >= 5, moving)
+            bench.check(title + ": the bar moves",
+                        len(set(moving)) >= (5 if bench.connections < 2 else 1), moving)
             bench.check(title + ": progress every 100 ms or less often",
                         len(progress) <= 10 * (run.seconds + 1) + 2, len(progress))
         if title == "must start over":
