@@ -21,8 +21,9 @@ package final class PartialFile: ByteSink {
   /// A record up to this size is written in place by one call that a kill can't cut in two.
   private static let singlePage = 4096
   private static let writebackInterval: Int64 = 8 << 20
-  /// A download that is over sooner than this never makes the disk write its part at all.
-  private static let calm = Duration.seconds(2)
+  /// A download that is over sooner than this never makes the disk write its part at all, which would
+  /// stand in the way of the output.
+  private static let calm = Duration.seconds(10)
 
   private struct State {
     var record: ResumeRecord
@@ -273,13 +274,10 @@ package final class PartialFile: ByteSink {
 
   /// Makes the record's claims durable where it is time.
   ///
-  /// That is after 10 s, or after 64 MiB but not before `calm` has passed: what comes faster than
-  /// that is fetched again just as fast. On the job's thread.
+  /// That is every 10 s: what comes within is fetched again just as fast. On the job's thread.
   package func syncIfDue() throws(FetchError) {
     let isDue = state.withLock { state in
-      let waited = state.lastSync.duration(to: .now)
-      return state.unsynced > 0
-        && (waited >= .seconds(10) || (state.unsynced >= 64 << 20 && waited >= Self.calm))
+      state.unsynced > 0 && state.lastSync.duration(to: .now) >= Self.calm
     }
     if isDue { try sync() }
   }
@@ -395,7 +393,9 @@ package final class PartialFile: ByteSink {
   private func clear() throws(SystemError) {
     // A record that outlived its bytes would vouch for what comes next.
     try folder.remove(recordName)
-    try descriptor.truncate(to: 0)
+    // A file that was truncated to nothing is written to the disk as it is closed, be it removed by
+    // then (ext4, auto_da_alloc): a part that is empty already is left alone.
+    if try descriptor.status().size > 0 { try descriptor.truncate(to: 0) }
     state.withLock { state in
       state.recordFile = nil
       let resource = state.record.resource
