@@ -28,9 +28,11 @@ package struct LaneCount: Sendable {
   // In nanoseconds.
   private static let openingWindow: Int64 = 150_000_000
   private static let trialWindow: Int64 = 200_000_000
+  /// A pace that is not steady after so many windows never is.
+  private static let mostOpenings = 12
   /// How long a trial waits for the responses of all its lanes.
   private static let trialPatience: Int64 = 1_000_000_000
-  private static let firstPause: Int64 = 5_000_000_000
+  private static let firstPause: Int64 = 8_000_000_000
   private static let longestPause: Int64 = 60_000_000_000
   /// A second connection on an idle link doubles the rate, on a full one it brings nothing; each of
   /// many brings less.
@@ -38,7 +40,7 @@ package struct LaneCount: Sendable {
   private static let worthOfMore = 1.2
 
   // In seconds that the rest would take.
-  private static let worthOpening = 1.5
+  private static let worthOpening = 2.0
   private static let worthMore = 1.0
   private static let worthAnotherTrial = 3.0
 
@@ -56,6 +58,8 @@ package struct LaneCount: Sendable {
   private var phase = Phase.opening
   private var window: Window?
   private var previousRate: Double?
+  /// Windows that have passed since the beginning.
+  private var openings = 0
   private var pause = Self.firstPause
   private var bestRate = 0.0
   private var slowWindows = 0
@@ -114,14 +118,22 @@ package struct LaneCount: Sendable {
       guard let measured = measure(now, bytes, over: Self.openingWindow) else { return }
       let before = previousRate
       previousRate = measured
-      guard let before else { return }
-      // What falls steeply was a burst, and is a limit now.
-      rate = measured < before / 2 ? measured : (before + measured) / 2
+      openings += 1
+      // The first is a burst, or a connection that gains pace: no measure for what follows.
+      if openings > 1 { bestRate = max(bestRate, measured) }
+      guard let before, openings > 2 else { return }
+      rate = (before + measured) / 2
       if isFixed {
         phase = .settled(until: .max)
-      } else if measured < before * 1.25, lasts(missing) > Self.worthOpening {
-        beginTrial(count: min(limit, 2), accepted: accepted, now)
+        return
       }
+      let isSteady = measured < before * 1.25 && measured > before * 0.8
+      // More lanes must bring more than the best that one has brought.
+      guard isSteady || openings >= Self.mostOpenings, lasts(missing) > Self.worthOpening else {
+        return
+      }
+      rate = bestRate
+      beginTrial(count: min(limit, 2), accepted: accepted, now)
     case .trial(let count, let before, let since, let acceptedBefore):
       let areAllThere =
         accepted - acceptedBefore >= target - count || now - since >= Self.trialPatience
@@ -165,6 +177,8 @@ package struct LaneCount: Sendable {
   package mutating func beginAnew() {
     window = nil
     previousRate = nil
+    openings = 0
+    bestRate = 0
     if case .opening = phase { return }
     if !isFixed { phase = .settled(until: 0) }
   }
@@ -191,7 +205,7 @@ package struct LaneCount: Sendable {
       bestRate = measured
       slowWindows = 0
       if target < limit, lasts(missing) > Self.worthMore {
-        beginTrial(count: min(limit, target * 4), accepted: accepted, now)
+        beginTrial(count: min(limit, target * 8), accepted: accepted, now)
       } else {
         phase = .settled(until: target < limit ? now + pause : .max)
       }
