@@ -86,4 +86,53 @@ import VidFetchKit
     #expect(try hash == MediaFacts.pictureHash(FixtureFile.media("resume_a.mp4")))
     #expect(server.firstBytes == [nil, nil])
   }
+
+  /// Addresses that a redirect signs, each for one request: what is refused is asked for where it came
+  /// from, and goes on with the same version.
+  @Test(arguments: [1, 4])
+  func anExpiredAddressIsAskedForAnewWhereItCameFrom(_ connections: Int) async throws {
+    let name = "demo.mp4"
+    let server = try ScriptedServer(
+      """
+      path = request.split(" ")[1]
+      if "?" not in path:
+          signed = next(signatures)
+          send("HTTP/1.1 302 Found\\r\\nLocation: %s?signature=%d\\r\\n" % (path, signed))
+          send("Connection: close\\r\\nContent-Length: 0\\r\\n\\r\\n")
+      elif path in used:
+          send("HTTP/1.1 403 Forbidden\\r\\nConnection: close\\r\\nContent-Length: 0\\r\\n\\r\\n")
+      else:
+          used.add(path)
+          asked = re.search("range: bytes=([0-9]+)-([0-9]*)", request, re.I)
+          start, end = 0, size
+          if asked: start, end = first, int(asked[2]) + 1 if asked[2] else size
+          lines = "HTTP/1.1 206 Part" if asked else "HTTP/1.1 200 OK"
+          lines += '\\r\\nConnection: close\\r\\nETag: "a"\\r\\nContent-Length: %d' % (end - start)
+          if asked: lines += "\\r\\nContent-Range: bytes %d-%d/%d" % (start, end - 1, size)
+          send(lines + "\\r\\n\\r\\n")
+          # Each answer is cut after half of it, until little is left.
+          half = (end - start) // 2 if end - start > 20_000 else end - start
+          for at in range(start, start + half, 8192):
+              send(data[at:min(at + 8192, start + half)]); time.sleep(0.01)
+      """,
+      setUp: """
+        data = open("\(FixtureFile.media(name))", "rb").read(); size = len(data)
+        signatures = itertools.count(); used = set()
+        """)
+    let scratch = try ScratchDirectory()
+    var options = VideoDownloadOptions()
+    options.folder = URL(fileURLWithPath: scratch.path)
+    options.connections = connections
+    let source = try #require(URL(string: server.url(name)))
+    let downloader = VideoDownloader(video: source, with: "x", for: .mp4, options: options)
+    var last: VideoDownloaderStatus?
+    for await status in downloader.download() { last = status }
+    guard case .completed(let file)? = last else {
+      Issue.record("\(String(describing: last))")
+      return
+    }
+    #expect(
+      try MediaFacts.pictureHash(file.path) == MediaFacts.pictureHash(FixtureFile.media(name)))
+    #expect(server.firstBytes.count { $0 == nil } <= 2, "the beginning was fetched once")
+  }
 }
