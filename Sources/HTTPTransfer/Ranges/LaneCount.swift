@@ -39,10 +39,11 @@ package struct LaneCount: Sendable {
   private static let worthOfSecond = 1.4
   private static let worthOfMore = 1.2
 
-  // In seconds that the rest would take.
-  private static let worthOpening = 2.0
+  // In seconds that the rest would take. On a link that is full already, a second connection makes
+  // the first lose its pace for some seconds: what is over soon is left alone.
+  private static let worthOpening = 12.0
   private static let worthMore = 1.0
-  private static let worthAnotherTrial = 3.0
+  private static let worthAnotherTrial = 12.0
 
   /// How many lanes there should be now.
   package private(set) var target: Int
