@@ -13,16 +13,20 @@ extension PartialFile {
   /// - Returns: false where this file system can't.
   package func punch(_ range: ByteRange) throws(FetchError) -> Bool {
     do throws(SystemError) {
+      // Tried where nothing is lost: the record is worth more than a hole that can't be made.
+      if !isSpent { try punch(at: descriptor.status().size, count: 1) }
       try withdrawRecord()
-      let (descriptor, offset, count) = (
-        descriptor.rawValue, range.lowerBound, range.upperBound - range.lowerBound
-      )
-      _ = try retryingInterrupts("fallocate") { vf_punch_hole(descriptor, offset, count) }
+      try punch(at: range.lowerBound, count: range.count)
       return true
     } catch {
       if [EOPNOTSUPP, ENOSYS, EPERM].contains(error.number) { return false }
       throw error.fetchError("giving back room of \(folder.path)/\(name)")
     }
+  }
+
+  private func punch(at offset: Int64, count: Int64) throws(SystemError) {
+    let descriptor = descriptor.rawValue
+    _ = try retryingInterrupts("fallocate") { vf_punch_hole(descriptor, offset, count) }
   }
 }
 

@@ -134,7 +134,8 @@ final class Exchange {
     }
     let fields = RequestFields(
       for: url, settings: settings, secretsOrigin: request.secretsOrigin ?? request.url.origin,
-      startCredentials: request.url.credentials, hopCredentials: url.credentials,
+      startCredentials: (request.typedURL ?? request.url).credentials,
+      hopCredentials: url.credentials,
       cookies: cookies, ifRange: request.ifRange)
     let made = fields.fields + [HeaderField(name: "User-Agent", value: fields.userAgent)]
     let isClean = made.allSatisfy { HeaderRule.isClean($0.value) }

@@ -37,6 +37,9 @@ package struct HTTPRequest: Sendable {
   ///
   /// To be given wherever `url` isn't what the person typed, such as the end of redirects.
   package var secretsOrigin: Origin?
+  /// The address that the person typed, where `url` is the end of redirects from it; its user
+  /// information is then the person's own, and that of `url` is not.
+  package var typedURL: HTTPURL?
   /// Whether this job began at a public address, as an earlier response or failure reported it.
   package var startedPublic: Bool?
   /// The cookies that earlier responses of this job set.

@@ -29,11 +29,6 @@ package struct RangeLanes: Sendable {
 
     /// Whether it has brought nothing for so long that it may lose its range to another.
     package func isSilent(_ now: Int64) -> Bool { now - lastByte >= RangeLanes.patience }
-
-    /// Whether the server seems to have no place for it beside others.
-    package func isIgnored(_ now: Int64) -> Bool {
-      isExtra && !isAccepted && now - lastByte >= RangeLanes.patience / 2
-    }
   }
 
   /// Where a further exchange begins.
@@ -66,6 +61,8 @@ package struct RangeLanes: Sendable {
   private var lastID = 0
   /// Lanes that were accepted so far.
   package private(set) var acceptances = 0
+  /// How long the first of them took, in nanoseconds.
+  private var firstAnswer: Int64 = 0
 
   package init() {}
 
@@ -94,6 +91,7 @@ package struct RangeLanes: Sendable {
   package mutating func accept(_ id: Int, now: Int64) -> [Lane] {
     guard let index = lanes.firstIndex(where: { $0.id == id }) else { return [] }
     lanes[index].isAccepted = true
+    if acceptances == 0 { firstAnswer = now - lanes[index].lastByte }
     acceptances += 1
     lanes[index].lastByte = now
     let start = lanes[index].start
@@ -104,6 +102,13 @@ package struct RangeLanes: Sendable {
       changed.append(lanes[other])
     }
     return changed
+  }
+
+  /// The lanes that the server seems to have no place for beside others: they wait for an answer far
+  /// longer than the first did.
+  package func ignored(_ now: Int64) -> [Int] {
+    let patience = max(Self.patience / 2, 3 * firstAnswer)
+    return lanes.filter { $0.isExtra && !$0.isAccepted && now - $0.lastByte >= patience }.map(\.id)
   }
 
   package mutating func end(_ id: Int) { lanes.removeAll { $0.id == id } }

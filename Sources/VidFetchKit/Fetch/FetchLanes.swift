@@ -21,6 +21,11 @@ struct FetchLanes: Sendable {
     let end: BodyEnd
   }
 
+  /// Bytes a second that a lane is worth under a limit.
+  private static let leastRate: Int64 = 16 << 10
+  // In nanoseconds.
+  private static let firstPause: Int64 = 1_000_000_000
+  private static let longestPause: Int64 = 60_000_000_000
   /// The nodes of a pool may name one version differently; some of so many tries meet the right one.
   private static let tries = 8
   /// Ranges that a single connection should turn to are at least this far apart, in bytes, for each
@@ -41,12 +46,18 @@ struct FetchLanes: Sendable {
   private var ranges = RangeLanes()
   private var runs: [Int: Run] = [:]
   private var detours: Int64 = 0
+  /// A server that refuses what is waited for is asked again then, at the earliest.
+  private var wantedFrom: Int64 = 0
+  private var wantedPause = Self.firstPause
   private let limit: Int
 
   init(_ settings: TransferSettings) {
-    count = LaneCount(wanted: settings.connections, perHost: settings.connectionsPerHost)
+    // Of a rate each lane must get enough not to seem silent.
+    let fed = settings.rateLimit.map { Int(clamping: max(1, $0 / Self.leastRate)) } ?? .max
+    let most = min(settings.connectionsPerHost ?? .max, fed)
+    count = LaneCount(wanted: settings.connections, perHost: most)
     let wanted = settings.connections > 0 ? settings.connections : LaneCount.most
-    limit = max(1, min(wanted, settings.connectionsPerHost ?? .max))
+    limit = max(1, min(wanted, most))
   }
 
   /// Whether no exchange is running.
@@ -99,6 +110,9 @@ struct FetchLanes: Sendable {
 
   /// A further lane failed, or was refused.
   mutating func failed(wait: Int64?, now: Int64) {
+    let pause = max(wait ?? 0, wantedPause)
+    wantedFrom = now > .max - pause ? .max : now + pause
+    wantedPause = min(wantedPause * 2, Self.longestPause)
     count.laneFailed(running: ranges.acceptedCount, wait: wait, now: now)
   }
 
@@ -128,7 +142,7 @@ struct FetchLanes: Sendable {
     present: ByteRangeSet, total: Int64, received: Int64, isMultiplexed: Bool, now: Int64
   ) -> [Step] {
     var useless = ranges.advance(present: present, now: now)
-    let ignored = ranges.lanes.filter { $0.isIgnored(now) }.map(\.id)
+    let ignored = ranges.ignored(now)
     useless += ignored
     var steps = useless.flatMap { retire($0) }.map { Step.cancel($0) }
     if !ignored.isEmpty { failed(wait: nil, now: now) }
@@ -138,6 +152,8 @@ struct FetchLanes: Sendable {
       now: now, bytes: received, accepted: ranges.acceptances, missing: missing,
       isMultiplexed: isMultiplexed)
     steps += planWanted(present: present, total: total, received: received, now: now)
+    // A single connection is best led by an exchange for all that follows.
+    if runs.isEmpty, count.target == 1 { return steps }
     while busyCount(now) < count.target,
       let range = ranges.next(
         count.demand(missing: missing), present: present, total: total, now: now)
@@ -172,9 +188,16 @@ struct FetchLanes: Sendable {
     let reach = Int64(min(max(count.rate / 2, 0x10_0000), 0x400_0000))
     guard let range = ranges.next(wanted: offset, reach: reach, present: present, total: total)
     else { return [] }
+    if runs.isEmpty { return [open(range, now: now)] }
+    guard now >= wantedFrom else { return [] }
     // One more than there should be does no harm, as it is for the export's sake.
-    if busyCount(now) <= min(count.target, limit - 1) || runs.isEmpty {
-      return [open(range, now: now)]
+    if busyCount(now) <= min(count.target, limit - 1) {
+      var steps: [Step] = []
+      if runs.count >= limit {
+        guard let silent = ranges.lanes.first(where: { $0.isSilent(now) }) else { return [] }
+        steps = retire(silent.id).map { .cancel($0) }
+      }
+      return steps + [open(range, now: now)]
     }
     guard limit == 1, runs.values.allSatisfy({ !$0.isRetired }), range.lowerBound > Self.detour,
       detours * Self.detour <= received

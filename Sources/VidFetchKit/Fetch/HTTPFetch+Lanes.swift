@@ -24,8 +24,8 @@ extension HTTPFetch {
     let decision = RangeCheck.judge(response, expectation)
     let (end, cancelled): (BodyEnd?, [ExchangeID]) = state.withLock { state in
       state.history.learn(from: response)
-      guard case .append(let offset, _, _, false) = decision, state.closing == nil,
-        offset == expectation.asked?.first
+      guard state.closing == nil else { return (nil, []) }
+      guard case .append(let offset, _, _, false) = decision, offset == expectation.asked?.first
       else {
         refuse(response, decision, &state)
         return (nil, [])
@@ -94,7 +94,9 @@ extension HTTPFetch {
   private func goOn(after response: HTTPResponse?, canSplit: Bool) {
     let present = part.ranges
     let another: [FetchLanes.Step] = state.withLock { state in
-      guard state.closing == nil, let total = state.total else { return [] }
+      guard state.closing == nil, !state.history.isCancelled, let total = state.total else {
+        return []
+      }
       return state.lanes.planAnother(present: present, total: total, now: clock.now())
     }
     if !another.isEmpty { return perform(another) }
@@ -125,7 +127,9 @@ extension HTTPFetch {
   }
 
   func plan(_ state: inout State) -> [FetchLanes.Step] {
-    guard state.closing == nil, let total = state.total, state.isAdmitted else { return [] }
+    guard state.closing == nil, !state.history.isCancelled, let total = state.total,
+      state.isAdmitted
+    else { return [] }
     return state.lanes.plan(
       present: part.ranges, total: total, received: part.received,
       isMultiplexed: state.isMultiplexed, now: clock.now())
@@ -146,6 +150,7 @@ extension HTTPFetch {
       var request = HTTPRequest(
         url: state.place ?? address.url, range: .closed(range), settings: settings)
       request.secretsOrigin = address.url.origin
+      request.typedURL = address.url
       request.ifRange = validators.strongETag
       request.isAlone = state.lanes.count.needsConnections
       prepare(&request, &state)

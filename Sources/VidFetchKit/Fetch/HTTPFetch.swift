@@ -149,6 +149,13 @@ final class HTTPFetch: ExchangeDelegate {
       else { return nil }
       var request = HTTPRequest(url: address.url, range: range, settings: settings)
       request.ifRange = expectation.ifRange
+      if range == nil {
+        // Nothing is there: whatever comes now may be another version.
+        state.total = nil
+        state.isTotalOfThisRun = false
+        state.place = nil
+        state.lanes.canSplit = false
+      }
       prepare(&request, &state)
       state.history.begin(&request)
       state.expectation = expectation
@@ -268,6 +275,9 @@ final class HTTPFetch: ExchangeDelegate {
       return (RangeCheck.judge(response, state.expectation), state.expectation)
     }
     switch decision {
+    case .append where expectation.asked == nil && !part.ranges.isEmpty:
+      // Asked for when nothing was there; what has come since may belong to another version.
+      return discard(.report(.restart(.rangeIgnored, bytes: part.ranges.byteCount)))
     case .append(let offset, _, let total, let compares):
       return accept(
         response, at: offset, total: total,
@@ -358,16 +368,17 @@ final class HTTPFetch: ExchangeDelegate {
     report(.accepted(total: total))
     let ranges = part.ranges
     let now = clock.now()
-    let end: BodyEnd? = state.withLock { state in
+    let accepted: (end: BodyEnd, cancelled: [ExchangeID])? = state.withLock { state in
       state.place = response.redirects > 0 ? response.finalURL : nil
       state.isMultiplexed = response.httpVersion == "2"
       // Only a strong tag proves that parts fit that were fetched side by side.
       state.lanes.canSplit =
         compareBelow == nil && total != nil && response.validators.strongETag != nil
         && response.acceptsRanges != false
-      return state.lead.flatMap { state.lanes.accept($0, present: ranges, now: now)?.end }
+      return state.lead.flatMap { state.lanes.accept($0, present: ranges, now: now) }
     }
-    guard let end else { return discard(.report(.again)) }
+    guard let (end, cancelled) = accepted else { return discard(.report(.again)) }
+    cancelled.forEach(loop.cancel)
     tick()
     guard let compareBelow else { return .write(to: part, at: offset, until: end) }
     let sink = ComparingSink(part, compareBelow: compareBelow)
