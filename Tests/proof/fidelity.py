@@ -7,6 +7,8 @@ Every file that ends with exit 0 is compared packet by packet, time by time, fra
   reading has the jumps still in it;
 - times of packets that have none in the source (AVI), and of uncompressed sound but for the first
   packet: every reader cuts it into other packets;
+- times of sound whose stamps leave it less than half of its own length (AVI with a wrong block
+  size): it has to come end to end instead;
 - decoded media, where ffmpeg has no decoder (xHE-AAC): only the packets are compared;
 - decoded media, where the same packets decode to something else each time, or from another
   container: a damaged picture is filled with what the decoder's memory held;
