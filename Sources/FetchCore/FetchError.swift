@@ -92,5 +92,13 @@ package struct FetchError: Error, Sendable, Hashable, Codable {
   package static let cancelled = FetchError(
     .signal, "cancelled", recovery: "run the same command again to continue")
 
+  /// The message and what helps, in one line.
+  package var text: String { message + (recovery.map { "; \($0)" } ?? "") }
+
+  /// The run ended before the command on the file had; the file is in place.
+  package static let stopped = FetchError(
+    .signal, "the file is in place, but the command on it was stopped",
+    recovery: "run it on the file by hand")
+
   package var isCancellation: Bool { code == .signal }
 }
