@@ -26,6 +26,8 @@ let package = Package(
       providers: [.apt(["libavformat-dev", "libavcodec-dev", "libavutil-dev"])]),
     .systemLibrary(
       name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CGetopt"),
 
@@ -39,11 +41,13 @@ let package = Package(
       name: "MediaRemux", dependencies: ["FetchCore", "CFFmpeg", "CLinux", "CCrypto"],
       swiftSettings: swiftSettings),
     .target(
+      name: "VideoArchive", dependencies: ["FetchCore", "CSQLite"], swiftSettings: swiftSettings),
+    .target(
       name: "VidFetchKit",
-      dependencies: ["FetchCore", "HTTPTransfer", "PartialStorage", "MediaRemux"],
+      dependencies: ["FetchCore", "HTTPTransfer", "PartialStorage", "MediaRemux", "VideoArchive"],
       swiftSettings: pointerFreeSettings),
     .target(
-      name: "FetchCLI", dependencies: ["FetchCore", "VidFetchKit", "CGetopt"],
+      name: "FetchCLI", dependencies: ["FetchCore", "VidFetchKit", "CGetopt", "CLinux"],
       swiftSettings: swiftSettings),
     .executableTarget(
       name: "vidfetch", dependencies: ["FetchCLI"], swiftSettings: pointerFreeSettings),
@@ -63,9 +67,13 @@ let package = Package(
       name: "MediaRemuxTests", dependencies: ["MediaRemux", "CFFmpeg", "FetchCore", "TestSupport"],
       swiftSettings: swiftSettings),
     .testTarget(
+      name: "VideoArchiveTests", dependencies: ["VideoArchive", "FetchCore", "TestSupport"],
+      swiftSettings: swiftSettings),
+    .testTarget(
       name: "VidFetchKitTests",
       dependencies: [
-        "VidFetchKit", "FetchCore", "HTTPTransfer", "PartialStorage", "MediaRemux", "TestSupport",
+        "VidFetchKit", "FetchCore", "HTTPTransfer", "PartialStorage", "MediaRemux", "VideoArchive",
+        "TestSupport",
       ],
       swiftSettings: swiftSettings),
     .testTarget(

@@ -4,6 +4,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <malloc.h>
+#include <spawn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -60,8 +62,30 @@ VF_INLINE int vf_punch_hole(int fd, int64_t offset, int64_t count) {
                       offset, count);
 }
 
+// Copies bytes to the same place of another file, without them coming here where the file system can
+// do that by itself; returns how many.
+VF_INLINE int64_t vf_copy_range(int from, int to, int64_t offset, int64_t count) {
+  int64_t source = offset, target = offset;
+  return syscall(SYS_copy_file_range, from, &source, to, &target, count, 0);
+}
+
 // Takes whole blocks out of a file; all that follows moves towards the beginning, uncopied.
 VF_INLINE int vf_collapse_range(int fd, int64_t offset, int64_t count) {
   return (int)syscall(SYS_fallocate, fd, 0x08 /* FALLOC_FL_COLLAPSE_RANGE */, offset, count);
+}
+
+// How much freed memory is kept for the next request, in bytes.
+VF_INLINE void vf_keep_freed_memory(int trim, int mmap_threshold, int top_pad) {
+  mallopt(M_TRIM_THRESHOLD, trim);
+  mallopt(M_MMAP_THRESHOLD, mmap_threshold);
+  mallopt(M_TOP_PAD, top_pad);
+}
+
+// A pipe whose ends are closed on exec.
+VF_INLINE int vf_pipe(int *ends) { return pipe2(ends, O_CLOEXEC); }
+
+// Closes all descriptors from this one on in a process that is spawned.
+VF_INLINE int vf_close_from(posix_spawn_file_actions_t *actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 #endif
