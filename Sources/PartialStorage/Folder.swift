@@ -119,9 +119,13 @@ package final class Folder: Sendable {
     return status.owner == own.owner && status.mode == own.mode && status.links <= own.links
   }
 
+  /// The file system's own time, in nanoseconds since 1970; on a shared one that is the server's.
+  package func now() -> Int64? { lookOfOwnFile()?.modified }
+
   /// How a file of this user's looks here that nobody else may read or write.
   private func lookOfOwnFile() -> FileStatus? {
-    let name = ".vidfetch-look-\(getpid())"
+    // Other threads and other machines look as well.
+    let name = ".vidfetch-look-\(UInt64.random(in: .min ... .max))"
     guard
       let file = try? FileDescriptor.open(
         name, in: descriptor, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)

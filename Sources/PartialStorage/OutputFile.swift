@@ -35,13 +35,17 @@ package final class OutputFile: Sendable {
 
   /// Makes an empty output in the folder that it is going to be published in.
   ///
-  /// - Parameter stem: names the hidden files of this job, such as `.KEY`.
-  package static func make(in folder: Folder, stem: String) throws(FetchError) -> OutputFile {
+  /// - Parameters:
+  ///   - stem: names the hidden files of this job, such as `.KEY`.
+  ///   - isNamed: does without `O_TMPFILE`, as most network file systems have to.
+  package static func make(
+    in folder: Folder, stem: String, isNamed: Bool = false
+  ) throws(FetchError) -> OutputFile {
     let staging = stem + ".new"
     do throws(SystemError) {
       try folder.remove(staging)
       do throws(SystemError) {
-        if access("/proc/self/fd", X_OK) == 0 {
+        if !isNamed, access("/proc/self/fd", X_OK) == 0 {
           let descriptor = try FileDescriptor.open(
             ".", in: folder.descriptor, O_RDWR | vf_O_TMPFILE)
           return OutputFile(
@@ -108,6 +112,7 @@ package final class OutputFile: Sendable {
     let directory = folder.descriptor.rawValue
     do throws(SystemError) {
       if let hiddenName {
+        try requireOwn(hiddenName)
         do throws(SystemError) {
           _ = try retryingInterrupts("renameat2") {
             vf_rename_noreplace(directory, hiddenName, directory, name)
@@ -131,6 +136,7 @@ package final class OutputFile: Sendable {
     let directory = folder.descriptor.rawValue
     var old = stagingName
     if let hiddenName {
+      try requireOwn(hiddenName)
       old = hiddenName
     } else {
       // A nameless file can't replace a name in one step, so it gets a hidden one first.
@@ -142,6 +148,15 @@ package final class OutputFile: Sendable {
     } catch {
       try folder.remove(old)
       throw error
+    }
+  }
+
+  /// Fails where another machine took this run for dead and gave the hidden name to an output of its
+  /// own, which isn't whole.
+  private func requireOwn(_ hidden: String) throws(SystemError) {
+    let status = try descriptor.status()
+    guard let named = folder.status(of: hidden), named.isSameFile(as: status) else {
+      throw SystemError("renameat", errno: ENOENT)
     }
   }
 

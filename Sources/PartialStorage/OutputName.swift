@@ -16,8 +16,12 @@ package enum OutputName {
   package static func name(
     from proposals: [String?], format: ContainerFormat
   ) -> String {
-    let stems = proposals.lazy.compactMap { $0 }.compactMap { stem(from: $0) }
-    return (stems.first ?? "video") + "." + format.rawValue
+    stem(from: proposals) + "." + format.rawValue
+  }
+
+  /// The first usable stem; `video` where there is none.
+  package static func stem(from proposals: [String?]) -> String {
+    proposals.lazy.compactMap { $0 }.compactMap { stem(from: $0) }.first ?? "video"
   }
 
   /// The name with a number that tells it from others: `intro-2.mp4` for `intro.mp4`.
@@ -49,11 +53,30 @@ package enum OutputName {
 
   /// A safe stem; nil where nothing of the proposal is left.
   package static func stem(from proposal: String) -> String? {
-    var text = String.UnicodeScalarView()
-    for scalar in lastComponent(of: proposal).unicodeScalars where isSafe(scalar) {
-      text.append(scalar)
-    }
-    var stem = withoutExtension(trimmed(String(text)))
+    finished(withoutExtension(trimmed(safe(lastComponent(of: proposal)))))
+  }
+
+  /// A safe stem made of a text that is meant as one, so that `v1.cut` stays whole; nil where nothing
+  /// of it is left.
+  ///
+  /// Separators in it become `-`.
+  package static func component(_ text: String) -> String? {
+    var whole = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars { whole.append(isSeparator(scalar) ? "-" : scalar) }
+    return finished(trimmed(safe(String(whole))))
+  }
+
+  // MARK: - Parts
+
+  private static func safe(_ text: String) -> String {
+    var safe = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars where isSafe(scalar) { safe.append(scalar) }
+    return String(safe)
+  }
+
+  /// A name can't begin as a hidden file or an option does.
+  private static func finished(_ name: String) -> String? {
+    var stem = name
     while let first = stem.unicodeScalars.first, first == "." || first == "-" || first == " " {
       stem.unicodeScalars.removeFirst()
     }
@@ -61,12 +84,17 @@ package enum OutputName {
     return stem.isEmpty ? nil : stem
   }
 
-  // MARK: - Parts
+  /// Both count: a name made on Windows must not become a path when it is copied there.
+  ///
+  /// By scalars: a slash with an accent behind it is a slash for the system, and another Character.
+  package static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == "/" || scalar == "\\"
+  }
 
-  /// Both separators count: a name made on Windows must not become a path when it is copied there.
   private static func lastComponent(of name: String) -> String {
-    guard let separator = name.lastIndex(where: { $0 == "/" || $0 == "\\" }) else { return name }
-    return String(name[name.index(after: separator)...])
+    let scalars = name.unicodeScalars
+    guard let separator = scalars.lastIndex(where: isSeparator) else { return name }
+    return String(scalars[scalars.index(after: separator)...])
   }
 
   private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {

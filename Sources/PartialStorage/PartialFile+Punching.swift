@@ -7,7 +7,7 @@ import Glibc
 extension PartialFile {
   /// Gives the room of a range back to the file system; its bytes are zeros from then on.
   ///
-  /// The record goes before the first of them, for good: what is left can be finished by this run,
+  /// The record claims nothing from the first of them on: what is left can be finished by this run,
   /// and not be resumed by another.
   ///
   /// - Returns: false where this file system can't.

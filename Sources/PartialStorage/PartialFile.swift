@@ -50,153 +50,30 @@ package final class PartialFile: ByteSink {
   package let found: Found
   /// Whether the bytes were written in an earlier boot, so that some must be compared.
   package let isFromAnotherBoot: Bool
+  /// Whom the record names as holder.
+  let host: HostIdentity
+  /// The parts of other machines that this one was opened beside.
+  let foreign: [String]
   private let opened = ContinuousClock.now
   private let state: Locked<State>
 
   package var recordName: String { name + ".json" }
-  private var newRecordName: String { name + ".json.new" }
+  var newRecordName: String { name + ".json.new" }
   /// The part's second name on its way to replace a kept source.
-  private var keptName: String { name + ".kept" }
+  var keptName: String { name + ".kept" }
 
-  private init(
+  init(
     descriptor: FileDescriptor, folder: Folder, name: String, found: Found,
-    isFromAnotherBoot: Bool, record: ResumeRecord
+    isFromAnotherBoot: Bool, record: ResumeRecord, host: HostIdentity, foreign: [String]
   ) {
     self.descriptor = descriptor
     self.folder = folder
     self.name = name
     self.found = found
     self.isFromAnotherBoot = isFromAnotherBoot
+    self.host = host
+    self.foreign = foreign
     state = Locked(State(record: record, isConfirmed: !isFromAnotherBoot))
-  }
-
-  // MARK: - Opening
-
-  /// Opens or makes the part of a resource and locks it.
-  ///
-  /// - Parameters:
-  ///   - takesSuffix: uses `.KEY-2.part` and so on where a live process holds the first, and picks up
-  ///     what a dead one left there; otherwise a live holder is `.output`.
-  ///   - bootID: of the running system.
-  package static func open(
-    in folder: Folder, key: ResourceKey, takesSuffix: Bool, bootID: String = BootIdentity.current
-  ) throws(FetchError) -> PartialFile {
-    do throws(SystemError) {
-      if takesSuffix {
-        let left = (1...maximumSuffix).map { name(of: key, $0) }.filter(folder.contains)
-        for name in left {
-          guard let held = try lock(name, in: folder, makes: false), held.size > 0 else { continue }
-          return try adopt(held, in: folder, name: name, key: key, bootID: bootID)
-        }
-      }
-      for suffix in 1...(takesSuffix ? maximumSuffix : 1) {
-        let name = name(of: key, suffix)
-        guard let held = try lock(name, in: folder, makes: true) else { continue }
-        return try adopt(held, in: folder, name: name, key: key, bootID: bootID)
-      }
-    } catch {
-      throw error.fetchError("opening the part \(folder.path)/\(name(of: key, 1))")
-    }
-    throw FetchError(
-      .output, "another run is fetching this to the same folder",
-      reason: "\(folder.path)/\(name(of: key, 1)) is locked",
-      recovery: "wait for it, or use another folder")
-  }
-
-  private static let maximumSuffix = 100
-
-  private static func name(of key: ResourceKey, _ suffix: Int) -> String {
-    suffix == 1 ? ".\(key).part" : ".\(key)-\(suffix).part"
-  }
-
-  /// A part that this process holds the lock of.
-  private struct Held {
-    var descriptor: FileDescriptor
-    var size: Int64
-  }
-
-  /// Opens and locks a part; nil where a live process holds it, or where there is none to open.
-  private static func lock(
-    _ name: String, in folder: Folder, makes: Bool
-  ) throws(SystemError) -> Held? {
-    // Each turn is lost to another process; nobody loses as often as this by chance.
-    for _ in 0..<100 {
-      guard let (descriptor, isNew) = try open(name, in: folder, makes: makes) else {
-        if makes { continue }
-        return nil
-      }
-      guard try descriptor.tryLock() else { return nil }
-      // Between open and lock the holder may have finished and removed the name.
-      let status = try descriptor.status()
-      guard let named = folder.status(of: name), named.isSameFile(as: status) else { continue }
-      if isNew || folder.trusts(status) { return Held(descriptor: descriptor, size: status.size) }
-      // In a folder that others can write to, a part may have been planted.
-      try folder.remove(name)
-    }
-    throw SystemError("flock", errno: EBUSY)
-  }
-
-  /// Opens a part that is there, or makes one that nobody else can have had open before.
-  private static func open(
-    _ name: String, in folder: Folder, makes: Bool
-  ) throws(SystemError) -> (FileDescriptor, isNew: Bool)? {
-    do throws(SystemError) {
-      let descriptor = try FileDescriptor.open(name, in: folder.descriptor, O_RDWR | O_NOFOLLOW)
-      return (descriptor, false)
-    } catch  where error.isMissingFile {
-      guard makes else { return nil }
-    }
-    do throws(SystemError) {
-      let descriptor = try FileDescriptor.open(
-        name, in: folder.descriptor, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
-      return (descriptor, true)
-    } catch  where error.number == EEXIST {
-      return nil
-    }
-  }
-
-  private static func adopt(
-    _ held: Held, in folder: Folder, name: String, key: ResourceKey, bootID: String
-  ) throws(SystemError) -> PartialFile {
-    let size = held.size
-    var record = ResumeRecord(resource: key.digest, bootID: bootID)
-    var found = size > 0 ? Found.unusable(bytes: size) : .nothing
-    var isFromAnotherBoot = false
-    if let old = readRecord(in: folder, name: name, key: key), size <= old.total ?? .max {
-      let ranges = old.trustedRanges(bootID: bootID).clamped(to: size)
-      if !ranges.isEmpty || old.publication != nil {
-        record = old
-        record.ranges = ranges
-        record.synced = old.bootID == bootID ? old.synced.clamped(to: size) : ranges
-        found = .resumable
-        isFromAnotherBoot = old.bootID != bootID
-      }
-    }
-    let part = PartialFile(
-      descriptor: held.descriptor, folder: folder, name: name, found: found,
-      isFromAnotherBoot: isFromAnotherBoot, record: record)
-    try folder.remove(part.newRecordName)
-    try folder.remove(part.keptName)
-    if found == .resumable {
-      // What no record claims is worth nothing, and must not stay behind the end.
-      if size > record.ranges.upperBound {
-        try held.descriptor.truncate(to: record.ranges.upperBound)
-      }
-    } else {
-      try part.clear()
-    }
-    return part
-  }
-
-  private static func readRecord(in folder: Folder, name: String, key: ResourceKey) -> ResumeRecord?
-  {
-    guard
-      let file = try? FileDescriptor.open(
-        name + ".json", in: folder.descriptor, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-      let status = try? file.status(), folder.trusts(status),
-      let content = try? file.bytes(at: 0, count: Int(min(status.size, 8 << 20)))
-    else { return nil }
-    return ResumeRecord(decoding: content, resource: key.digest)
   }
 
   // MARK: - State
@@ -310,6 +187,13 @@ package final class PartialFile: ByteSink {
     state.withLock { writeRecord(&$0) }
   }
 
+  /// Shows other machines that the part is still held, be it that nothing comes.
+  package func keepAlive() {
+    state.withLock { state in
+      if state.lastRecord.duration(to: .now) >= Self.calm { writeRecord(&state) }
+    }
+  }
+
   // MARK: - Starting over, ending
 
   /// Drops every byte and everything known about the resource; the next write begins from nothing.
@@ -332,6 +216,7 @@ package final class PartialFile: ByteSink {
     let directory = folder.descriptor.rawValue
     do throws(SystemError) {
       try descriptor.sync()
+      guard !isReplaced else { throw SystemError("linkat", errno: ENOENT) }
       if replacing {
         // The part keeps its own name meanwhile, since that carries the lock.
         try folder.remove(keptName)
@@ -357,10 +242,13 @@ package final class PartialFile: ByteSink {
       state.recordFile = nil
       return state.record.publication != nil
     }
+    // Another machine that took this one for dead may have made a part of that name since.
+    guard !isReplaced else { return nil }
     // A part without its record is worth nothing, so that goes first; but the record of a published
     // part is what tells the next run, should this one be killed here, that nothing is to be done.
     let names =
       isPublished ? [name, newRecordName, recordName] : [recordName, newRecordName, name]
+    removeForeign()
     var failure: SystemError?
     for name in names {
       do throws(SystemError) { try folder.remove(name) } catch { failure = failure ?? error }
@@ -371,14 +259,32 @@ package final class PartialFile: ByteSink {
   /// Whether no later run can resume from this part, since it gave room back.
   package var isSpent: Bool { state.withLock { $0.isSpent } }
 
-  /// Removes the record, and writes none until the part is started over.
+  /// Removes the record; the one that takes its place says who holds the part, and claims nothing
+  /// until the part is started over.
+  ///
+  /// A new file, since the old one's bytes could come back after a power failure.
   func withdrawRecord() throws(SystemError) {
-    let isFirst = state.withLock { state in
-      defer { state.isSpent = true }
+    let failure = state.withLock { state -> SystemError? in
+      guard !state.isSpent else { return nil }
       state.recordFile = nil
-      return !state.isSpent
+      do throws(SystemError) {
+        for name in [recordName, newRecordName] { try folder.remove(name) }
+      } catch {
+        return error
+      }
+      state.isSpent = true
+      writeRecord(&state)
+      return nil
     }
-    if isFirst { for name in [recordName, newRecordName] { try folder.remove(name) } }
+    if let failure { throw failure }
+  }
+
+  /// Whether the part's name is another file's by now.
+  private var isReplaced: Bool {
+    guard let named = folder.status(of: name), let own = try? descriptor.status() else {
+      return false
+    }
+    return !named.isSameFile(as: own)
   }
 
   /// Lets the next run have the part, before this object goes; nothing is written from then on.
@@ -390,7 +296,7 @@ package final class PartialFile: ByteSink {
     descriptor.unlock()
   }
 
-  private func clear() throws(SystemError) {
+  func clear() throws(SystemError) {
     // A record that outlived its bytes would vouch for what comes next.
     try folder.remove(recordName)
     // A file that was truncated to nothing is written to the disk as it is closed, be it removed by
@@ -399,7 +305,7 @@ package final class PartialFile: ByteSink {
     state.withLock { state in
       state.recordFile = nil
       let resource = state.record.resource
-      state.record = ResumeRecord(resource: resource, bootID: BootIdentity.current)
+      state.record = ResumeRecord(resource: resource, bootID: host.boot)
       state.isConfirmed = true
       state.isSpent = false
       state.sinceRecord = 0
@@ -413,18 +319,20 @@ package final class PartialFile: ByteSink {
   /// Losing a record costs a restart, never correctness, so failures here are not failures of the
   /// item.
   private func writeRecord(_ state: inout State) {
-    guard !state.isGone, !state.isSpent else { return }
+    guard !state.isGone else { return }
     state.sinceRecord = 0
     state.lastRecord = .now
     // Written as of this boot, bytes of another one would be trusted unseen from then on.
-    if state.isConfirmed { state.record.bootID = BootIdentity.current }
-    let content = state.record.encoded()
+    if state.isConfirmed { state.record.bootID = host.boot }
+    state.record.holder = host
+    let content = (state.isSpent ? state.record.withoutClaims : state.record).encoded()
     do throws(SystemError) {
       if content.count <= Self.singlePage {
         let file: FileDescriptor
         if let open = state.recordFile {
           file = open
         } else {
+          guard !isReplaced else { return }
           file = try FileDescriptor.open(
             recordName, in: folder.descriptor, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
             mode: 0o600)
@@ -432,6 +340,7 @@ package final class PartialFile: ByteSink {
         }
         try file.write(content, at: 0)
       } else {
+        guard !isReplaced else { return }
         let file = try FileDescriptor.open(
           newRecordName, in: folder.descriptor, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
           mode: 0o600)

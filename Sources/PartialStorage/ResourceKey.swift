@@ -16,18 +16,26 @@ package struct ResourceKey: Sendable, Hashable, CustomStringConvertible {
 
 /// SHA-256 by libcrypto's `EVP_Digest`.
 package enum SHA256 {
-  /// The digest as 64 lower-case hex digits.
-  package static func hexDigest(of bytes: [UInt8]) -> String {
+  /// The 32 bytes of the digest.
+  package static func digest(of bytes: [UInt8]) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     var length: UInt32 = 0
     EVP_Digest(bytes, bytes.count, &digest, &length, EVP_sha256(), nil)
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(64)
-    for byte in digest {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
+    return digest
   }
+
+  /// The digest as 64 lower-case hex digits.
+  package static func hexDigest(of bytes: [UInt8]) -> String { hexDigits(digest(of: bytes)) }
+}
+
+/// Lower-case hex digits, two a byte.
+func hexDigits(_ bytes: some Collection<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  var text: [UInt8] = []
+  text.reserveCapacity(bytes.count * 2)
+  for byte in bytes {
+    text.append(digits[Int(byte >> 4)])
+    text.append(digits[Int(byte & 15)])
+  }
+  return String(decoding: text, as: UTF8.self)
 }

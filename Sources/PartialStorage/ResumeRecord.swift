@@ -38,6 +38,8 @@ package struct ResumeRecord: Sendable, Hashable {
   package var resource: String
   /// Identifies the system's start in which `ranges` was written.
   package var bootID: String
+  /// Who had the part when this was written; absent from records of version 0.1.
+  package var holder: HostIdentity?
   package var strongETag: String?
   package var weakETag: String?
   package var lastModified: String?
@@ -61,6 +63,14 @@ package struct ResumeRecord: Sendable, Hashable {
   /// Whether a later run can prove that the part is still good.
   package var hasValidator: Bool { strongETag != nil || lastModified != nil }
 
+  /// The record of a part whose bytes no other run may use.
+  package var withoutClaims: ResumeRecord {
+    var record = self
+    record.ranges = ByteRangeSet()
+    record.synced = ByteRangeSet()
+    return record
+  }
+
   /// What can be trusted in the given boot: everything after kill -9, what was synced after a
   /// power failure.
   package func trustedRanges(bootID current: String) -> ByteRangeSet {
@@ -81,6 +91,7 @@ extension ResumeRecord {
     var v: Int
     var resource: String
     var boot: String
+    var holder: HostIdentity?
     var etag: String?
     var weak_etag: String?
     var last_modified: String?
@@ -98,6 +109,9 @@ extension ResumeRecord {
     line.begin(version: ResumeRecord.currentVersion)
     line.member("resource", resource)
     line.member("boot", bootID)
+    if let holder {
+      line.raw(#","holder":{"machine":"\#(holder.machine)","boot":"\#(holder.boot)"}"#)
+    }
     line.member("etag", strongETag)
     line.member("weak_etag", weakETag)
     line.member("last_modified", lastModified)
@@ -129,6 +143,7 @@ extension ResumeRecord {
       let ranges = Self.rangeSet(wire.ranges), let synced = Self.rangeSet(wire.synced)
     else { return nil }
     self.init(resource: wire.resource, bootID: wire.boot)
+    holder = wire.holder
     strongETag = wire.etag
     weakETag = wire.weak_etag
     lastModified = wire.last_modified

@@ -15,7 +15,7 @@ import Testing
       self =
         switch decision {
         case .append(_, _, _, let compares): compares ? .compare : .append
-        case .alreadyComplete: .complete
+        case .alreadyComplete, .notModified: .complete
         case .tryPlainRange: .plain
         case .restartFromZero: .restart
         case .remoteChanged: .changed

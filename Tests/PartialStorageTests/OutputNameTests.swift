@@ -18,6 +18,20 @@ import Testing
     #expect(OutputName.name(from: [proposal], format: .mp4) == name)
   }
 
+  @Test(
+    arguments: [
+      ("v1.cut", "v1.cut"), ("a.mp4", "a.mp4"), ("..a", "a"), ("-y", "y"), (" a. ", "a"),
+      ("a/b\\c", "a-b-c"), ("a/\u{301}b", "a-\u{301}b"), ("../x", "x"), ("a\0\u{202E}b", "ab"),
+      ("..", nil), ("", nil), ("\u{1}", nil),
+    ] as [(String, String?)])
+  func textThatIsMeantAsAStemKeepsItsDots(text: String, stem: String?) {
+    #expect(OutputName.component(text) == stem)
+  }
+
+  @Test func slashWithAnAccentIsASlash() {
+    #expect(OutputName.name(from: ["up/\u{301}x.mp4"], format: .mp4).utf8.contains(0x2F) == false)
+  }
+
   @Test(arguments: ["", ".", "..", "/", "...", "-", "--", " ", "\u{202E}", "\u{FFFD}"])
   func uselessProposalGivesWayToTheNext(proposal: String) {
     #expect(OutputName.name(from: [proposal, nil, "plain.mp4"], format: .mov) == "plain.mov")

@@ -10,7 +10,8 @@ import Testing
     _ scratch: Scratch, bootID: String = BootIdentity.current, takesSuffix: Bool = false
   ) throws -> PartialFile {
     try PartialFile.open(
-      in: scratch.folder(), key: key, takesSuffix: takesSuffix, bootID: bootID)
+      in: scratch.folder(), key: key, takesSuffix: takesSuffix,
+      host: HostIdentity(machine: HostIdentity.current.machine, boot: bootID))
   }
 
   /// Makes a part that a killed process left: no descriptor is open any more.
@@ -29,6 +30,49 @@ import Testing
     #expect(part.name == ".\(key).part" && part.recordName == ".\(key).part.json")
     #expect(key.description.count == 16)
     #expect(part.found == .nothing)
+  }
+
+  @Test func partLeftBehindIsFoundByItsOutput() throws {
+    let scratch = try Scratch()
+    try leave(scratch, bytes: 100)
+    try scratch.write("film.mp4", [1])
+    let status = try #require(try scratch.folder().status(of: "film.mp4"))
+    func leftBehind() throws -> PartialFile? {
+      PartialFile.leftBehind(by: "film.mp4", in: try scratch.folder(), key: key)
+    }
+    let names = scratch.names
+    #expect(try leftBehind() == nil, "its output has no name yet")
+    do {
+      let part = try open(scratch)
+      part.updateRecord { $0.publication = .init(name: "film.mp4", status) }
+      #expect(try leftBehind() == nil, "a live process holds it")
+    }
+    #expect(scratch.names == names)
+    let part = try #require(try leftBehind())
+    #expect(part.record.publication?.name == "film.mp4")
+    part.remove()
+    #expect(scratch.names == ["film.mp4"])
+    #expect(try leftBehind() == nil && scratch.names == ["film.mp4"])
+    try scratch.write(part.name, [])
+    let lock = try #require(try leftBehind(), "only a lock")
+    lock.remove()
+    #expect(scratch.names == ["film.mp4"])
+  }
+
+  @Test func digestIsTheWholeFiles() throws {
+    let scratch = try Scratch()
+    try scratch.write("empty", [])
+    let bytes = (0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    try scratch.write("long", bytes)
+    let folder = try scratch.folder()
+    for (name, content) in [("empty", []), ("long", bytes)] {
+      let file = try FileDescriptor.open(name, in: folder.descriptor, O_RDONLY)
+      #expect(try SHA256.hexDigest(of: file) == SHA256.hexDigest(of: content))
+    }
+    let file = try FileDescriptor.open("long", in: folder.descriptor, O_RDONLY)
+    let cancellation = CancellationFlag()
+    cancellation.cancel()
+    #expect(throws: FetchError.cancelled) { try SHA256.hexDigest(of: file, cancellation) }
   }
 
   @Test func knowsAfterAKillWhatWasThereToTheLastMebibyte() throws {

@@ -30,7 +30,10 @@ import Testing
       #expect(try part.descriptor.status().size == 8 << 20)
       part.flushRecord()
       try part.sync()
-      #expect(scratch.names == [part.name])
+      // It tells other machines whose the part is, and no more.
+      let content = try #require(scratch.content(part.recordName))
+      let record = try #require(ResumeRecord(decoding: content, resource: key.digest))
+      #expect(record.holder == .current && record.ranges.isEmpty && record.synced.isEmpty)
     }
     let next = try PartialFile.open(in: scratch.folder(), key: key, takesSuffix: false)
     #expect(next.found == .unusable(bytes: 8 << 20))

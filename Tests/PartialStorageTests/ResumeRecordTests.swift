@@ -5,6 +5,7 @@ import Testing
 @Suite struct ResumeRecordTests {
   private func sample() throws -> ResumeRecord {
     var record = ResumeRecord(resource: String(repeating: "a", count: 64), bootID: "boot-1")
+    record.holder = HostIdentity(machine: "0123456789abcdef", boot: "boot-1")
     record.strongETag = "\"quoted \\ tag\""
     record.lastModified = "Sun, 06 Nov 1994 08:49:37 GMT"
     record.total = 1_000_000

@@ -136,7 +136,7 @@ final class Exchange {
       for: url, settings: settings, secretsOrigin: request.secretsOrigin ?? request.url.origin,
       startCredentials: (request.typedURL ?? request.url).credentials,
       hopCredentials: url.credentials,
-      cookies: cookies, ifRange: request.ifRange)
+      cookies: cookies, ifRange: request.ifRange, condition: request.condition)
     let made = fields.fields + [HeaderField(name: "User-Agent", value: fields.userAgent)]
     let isClean = made.allSatisfy { HeaderRule.isClean($0.value) }
     guard isClean else {
@@ -263,6 +263,8 @@ final class Exchange {
     switch delegate.exchange(id, didReceive: response) {
     case .discard:
       ending = .stopped
+      // It has no body, whatever length its head gives (RFC 9110 15.4.5).
+      if response.status == 304 { return true }
       // The small body of an error is read, so that the connection can serve the next try.
       return StatusPolicy.hasResource(response.status) ? false : drain()
     case .write(let sink, let offset, let end):

@@ -32,6 +32,8 @@ package struct HTTPRequest: Sendable {
   package var range: RequestedRange?
   /// Sent as If-Range, for which only `ResumePolicy.ifRange(for:)` makes values.
   package var ifRange: String?
+  /// Asks for nothing where the resource is unchanged; only without a range.
+  package var condition: RefreshCondition?
   package var settings: TransferSettings
   /// Whom the settings' secrets are for; nil means the origin of `url`.
   ///

@@ -25,6 +25,8 @@ package struct RangeExpectation: Sendable, Hashable {
   /// Where they are only looked at, it is enough that total and validators don't speak against one
   /// version.
   package var needsProof = true
+  /// The version that is wanted no more of than that it is still the resource's.
+  package var refreshed: KnownVersion?
   /// Whether bytes behind the range are there, with which its own must fit.
   package var hasOthers = false
 
@@ -53,6 +55,8 @@ package enum RangeDecision: Sendable, Hashable {
   /// Write the body at this offset. `count` bytes were declared. Where `comparesOverlap`, the first
   /// `overlap` bytes must equal those that are there, else the remote has changed.
   case append(at: Int64, count: Int64?, total: Int64?, comparesOverlap: Bool)
+  /// The version that was to be refreshed is still the resource's.
+  case notModified
   /// All bytes are there.
   case alreadyComplete
   /// Ask once more, with `ResumePolicy.plan(… isPlain: true)`.
@@ -72,6 +76,9 @@ package enum RangeCheck {
   package static func judge(
     _ response: HTTPResponse, _ expected: RangeExpectation
   ) -> RangeDecision {
+    if expected.asked == nil, expected.refreshed?.isCurrent(response) == true {
+      return .notModified
+    }
     switch response.status {
     case 206:
       return partial(response, expected)

@@ -43,7 +43,7 @@ struct RequestFields: Sendable, Hashable {
   init(
     for url: HTTPURL, settings: TransferSettings, secretsOrigin: Origin,
     startCredentials: UserCredentials?, hopCredentials: UserCredentials?, cookies jar: CookieJar,
-    ifRange: String?
+    ifRange: String?, condition: RefreshCondition? = nil
   ) {
     userAgent = settings.userAgent ?? "vidfetch/\(vidfetchVersion)"
     let isHome = url.origin == secretsOrigin
@@ -81,6 +81,7 @@ struct RequestFields: Sendable, Hashable {
       if !own.isEmpty { carriesCredentials = true }
     }
     if let ifRange { fields.append(HeaderField(name: "If-Range", value: ifRange)) }
+    if let condition { fields.append(condition.field) }
   }
 
   private func has(_ name: String) -> Bool {
@@ -111,7 +112,8 @@ struct RequestFields: Sendable, Hashable {
 
   /// Whether a value must not be shown: all headers of the person's own count as secret.
   static func hidesValue(_ name: String) -> Bool {
-    !["user-agent", "range", "if-range", "accept"].contains(URLText.lowercased(name))
+    !["user-agent", "range", "if-range", "if-none-match", "if-modified-since", "accept"].contains(
+      URLText.lowercased(name))
   }
 }
 
