@@ -229,6 +229,19 @@ package func waitUntil(
   }
 }
 
+/// Waits like `waitUntil`, but leaves its thread to other tasks meanwhile.
+///
+/// For tests whose own tasks have to run: the runner has few threads, and tests that block have them.
+package func eventually(
+  _ what: String, limit: Double = 180, _ condition: () throws -> Bool
+) async throws {
+  let deadline = now() + limit
+  while try !condition() {
+    guard now() < deadline else { throw ProcessTrouble.tooSlow(what) }
+    try await Task.sleep(for: .milliseconds(5))
+  }
+}
+
 /// Runs a tool of the system to its end and returns its outcome.
 package func runTool(
   _ arguments: [String], in folder: String = "/", limit: Double = 60

@@ -19,7 +19,10 @@ package final class FaultServer: Sendable {
     package let status: Int?
     package let sent: Int
     package let ended: String?
+    /// When it came, in seconds since 1970.
     package let time: Double
+    /// When its answer had been handed to the network; nil while it is under way.
+    package let until: Double?
 
     /// A header's value; names are compared without regard to case.
     package func header(_ name: String) -> String? {
@@ -82,7 +85,15 @@ package final class FaultServer: Sendable {
   /// The GETs so far.
   package func gets() throws -> [Request] { try log().filter { $0.method == "GET" } }
 
-  /// Empties log and counters.
+  /// The URL of `path` at the second listener.
+  package func otherURL(_ path: String) -> String { "\(scheme)://\(host):\(secondPort)/\(path)" }
+
+  /// Ends all faults: what a URL asks for is served well from now on.
+  package func mend() throws {
+    try outputOfTool(["curl", "-sSk", "--noproxy", "*", url("__mend")])
+  }
+
+  /// Empties log and counters, and brings the faults back.
   package func reset() throws {
     try outputOfTool(["curl", "-sSk", "--noproxy", "*", url("__reset")])
   }

@@ -24,6 +24,8 @@ import VidFetchKit
     var options = VideoDownloadOptions()
     options.folder = URL(fileURLWithPath: folder)
     options.retries = 0
+    // The runner's threads may be taken for a while; what stalls here has to be noticed by the test.
+    options.stallTimeout = .seconds(300)
     return options
   }
 
@@ -138,10 +140,10 @@ import VidFetchKit
       for await _ in downloader.download() { count += 1 }
       return count
     }
-    try waitUntil("the part to grow") { (fileSize(part(in: scratch)) ?? 0) > 0 }
+    try await eventually("the part to grow") { (fileSize(part(in: scratch)) ?? 0) > 0 }
     task.cancel()
     _ = await task.value
-    try waitUntil("the server to see it") { try server.gets().first?.ended != nil }
+    try await eventually("the server to see it") { try server.gets().first?.ended != nil }
   }
 
   @Test func droppingTheStreamCancelsTheWork() async throws {
@@ -152,10 +154,10 @@ import VidFetchKit
       options: options(scratch.path))
     do {
       let stream = downloader.download()
-      try waitUntil("the part to grow") { (fileSize(part(in: scratch)) ?? 0) > 0 }
+      try await eventually("the part to grow") { (fileSize(part(in: scratch)) ?? 0) > 0 }
       withExtendedLifetime(stream) {}
     }
-    try waitUntil("the server to see it") { try server.gets().first?.ended != nil }
+    try await eventually("the server to see it") { try server.gets().first?.ended != nil }
   }
 
   private func part(in scratch: ScratchDirectory) -> String {

@@ -37,6 +37,8 @@ final class HTTPFetch: ExchangeDelegate {
     /// What is there can't be continued.
     case restart(RestartReason, bytes: Int64)
     case targetExists(path: String)
+    /// The version that is at hand is still the resource's.
+    case notModified
     case warning(FetchWarning)
     case log(String)
   }
@@ -67,6 +69,8 @@ final class HTTPFetch: ExchangeDelegate {
     /// Where redirects led to; nil for the address as it was given.
     var place: HTTPURL?
     var isMultiplexed = false
+    /// The version that is at hand, until the server has been found to have another.
+    var refreshed: KnownVersion?
   }
 
   let address: Address
@@ -75,16 +79,23 @@ final class HTTPFetch: ExchangeDelegate {
   let loop: any ExchangeRunner
   let clock: TransferClock
   let limiter: RateLimiter
+  /// Whether each request and response is told in full.
+  private let logs: Bool
   private let admit: @Sendable (Admission) throws(FetchError) -> Admission.Verdict
   let report: @Sendable (Report) -> Void
   let state: Locked<State>
 
   /// - Parameters:
+  ///   - limiter: the rate that is shared with others; nil for one of its own.
+  ///   - refreshed: the version that is at hand; if the resource still is that, nothing is fetched.
+  ///     A part that is there is continued all the same.
   ///   - admit: asked once on the transfer thread, before the first body byte.
   ///   - report: called on the transfer thread or on the one that calls `request()`.
   init(
     _ address: Address, settings: TransferSettings, part: PartialFile,
-    loop: any ExchangeRunner = TransferLoop.shared, clock: TransferClock = .system,
+    limiter: RateLimiter? = nil, logs: Bool = true, refreshed: KnownVersion? = nil,
+    loop: any ExchangeRunner = TransferLoop.shared,
+    clock: TransferClock = .system,
     admit: @escaping @Sendable (Admission) throws(FetchError) -> Admission.Verdict,
     report: @escaping @Sendable (Report) -> Void
   ) {
@@ -95,13 +106,15 @@ final class HTTPFetch: ExchangeDelegate {
     self.clock = clock
     self.admit = admit
     self.report = report
-    limiter = RateLimiter(settings.rateLimit)
+    self.logs = logs
+    self.limiter = limiter ?? RateLimiter(settings.rateLimit)
     let record = part.record
     var state = State(
       history: ExchangeHistory(present: record.ranges.byteCount, clock: clock),
       lanes: FetchLanes(settings))
     state.total = record.total
     state.proposedName = record.proposedName
+    state.refreshed = refreshed
     self.state = Locked(state)
   }
 
@@ -144,9 +157,8 @@ final class HTTPFetch: ExchangeDelegate {
     let next = present.ranges.first { $0.lowerBound > have }?.lowerBound
     let now = clock.now()
     let prepared: (lane: Int, HTTPRequest)? = state.withLock { state in
-      guard
-        let (range, expectation) = question(state, have: have, next: next)
-      else { return nil }
+      guard let (range, asked) = question(state, have: have, next: next) else { return nil }
+      var expectation = asked
       var request = HTTPRequest(url: address.url, range: range, settings: settings)
       request.ifRange = expectation.ifRange
       if range == nil {
@@ -155,6 +167,10 @@ final class HTTPFetch: ExchangeDelegate {
         state.isTotalOfThisRun = false
         state.place = nil
         state.lanes.canSplit = false
+        if let version = state.refreshed {
+          request.condition = RefreshCondition(version.validators)
+          expectation.refreshed = request.condition == nil ? nil : version
+        }
       }
       prepare(&request, &state)
       state.history.begin(&request)
@@ -206,16 +222,11 @@ final class HTTPFetch: ExchangeDelegate {
   }
 
   /// What identifies the version that is there.
-  var known: Validators {
-    let record = part.record
-    return Validators(
-      strongETag: record.strongETag, weakETag: record.weakETag, lastModified: record.lastModified,
-      date: record.date)
-  }
+  var known: Validators { part.record.validators }
 
   func prepare(_ request: inout HTTPRequest, _ state: inout State) {
     request.limiter = limiter
-    request.log = { [report] in report(.log($0)) }
+    if logs { request.log = { [report] in report(.log($0)) } }
   }
 
   func start(_ request: HTTPRequest, lane: Int, delegate: any ExchangeDelegate) {
@@ -282,6 +293,8 @@ final class HTTPFetch: ExchangeDelegate {
       return accept(
         response, at: offset, total: total,
         compareBelow: compares ? offset + expectation.overlap : nil)
+    case .notModified:
+      return discard(.report(.notModified))
     case .alreadyComplete:
       let total = expectation.total ?? part.ranges.byteCount
       if let refusal = refusal(total: total) { return discard(.report(refusal)) }
@@ -347,6 +360,7 @@ final class HTTPFetch: ExchangeDelegate {
     let name = response.contentDisposition.flatMap(ContentDisposition.filename)
     let have = part.ranges.firstMissing()
     state.withLock { state in
+      state.refreshed = nil
       state.proposedName = name ?? state.proposedName
       state.total = total
       state.isTotalOfThisRun = total != nil

@@ -71,6 +71,8 @@ package struct JobResult: Sendable {
   package var path: String?
   /// The output's size.
   package var bytes: Int64?
+  /// The output's SHA-256, in hexadecimal, where it was taken.
+  package var sha256: String?
   /// Seconds of the output.
   package var duration: Double?
   package var format: ContainerFormat

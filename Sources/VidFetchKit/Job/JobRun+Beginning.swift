@@ -14,8 +14,14 @@ extension JobRun {
   }
 
   func prepareLocal(_ path: String) throws(FetchError) -> Bool {
+    let key = LocalSource.key(of: path)
+    if try endsAsArchived(key, part: key) { return false }
     let (file, status) = try LocalSource.open(path)
-    let (target, lock) = try openTarget(key: LocalSource.key(of: path), takesSuffix: true)
+    if let archived, archived.weakETag == LocalSource.tag(of: status) {
+      try removePart(key, leftBeside: archived.path)
+      return skip(to: archived)
+    }
+    let (target, lock) = try openTarget(key: key, takesSuffix: true)
     do throws(FetchError) {
       let name = target.name(from: localProposals)
       if try target.isSatisfied(by: name, source: status) {
@@ -34,11 +40,19 @@ extension JobRun {
   }
 
   func prepareRemote(_ address: HTTPFetch.Address) throws(FetchError) -> Bool {
+    if try endsAsArchived(address.key, part: address.key) { return false }
     let (target, part) = try openTarget(key: address.key, takesSuffix: nil)
     if let path = target.published(by: part.record) {
       // The run before this one had done everything but remove its part.
-      result.path = path
-      try keepOrRemove(part, sourceName: part.record.proposedName ?? address.url.lastPathComponent)
+      do throws(FetchError) {
+        try archive(published: path, by: part)
+        result.path = path
+        try keepOrRemove(
+          part, sourceName: part.record.proposedName ?? address.url.lastPathComponent)
+      } catch {
+        leave(part, keeping: true)
+        throw error
+      }
       return skip(to: path)
     }
     do throws(FetchError) {
@@ -50,6 +64,8 @@ extension JobRun {
       leave(part, keeping: true)
       throw error
     }
+    // From here on another machine must be able to tell whose the part is.
+    part.flushRecord()
     announceStart()
     if case .unusable(let bytes) = part.found {
       emit(.restart(reason: .partUnusable, bytes: bytes))
@@ -58,7 +74,9 @@ extension JobRun {
     // What comes far ahead of the export would have to wait on the disk.
     if target.savesDisk { settings.connections = 1 }
     let fetch = HTTPFetch(
-      address, settings: settings, part: part,
+      address, settings: settings, part: part, limiter: request.limits?.rate,
+      logs: request.logsTransfer,
+      refreshed: refreshedVersion,
       admit: { [target] admission throws(FetchError) in try admission.check(target) },
       report: { [mailbox] in mailbox.post(.fetch($0)) })
     source = .remote(fetch, part)
@@ -72,11 +90,14 @@ extension JobRun {
     key: ResourceKey, takesSuffix: Bool?
   ) throws(FetchError) -> (JobTarget, PartialFile) {
     while true {
-      let target = try JobTarget(request)
+      var target = try JobTarget(request)
+      target.replaceable = archived.map { ArchivedFile($0) }
+      target.changed = changedFile
       self.target = target
       do throws(FetchError) {
         let part = try PartialFile.open(
-          in: target.folder, key: key, takesSuffix: takesSuffix ?? target.isPrivate)
+          in: target.folder, key: key, takesSuffix: takesSuffix ?? target.isPrivate,
+          cancellation: cancellation)
         return (target, part)
       } catch {
         guard target.folder.isGone, !cancellation.isCancelled else { throw error }
@@ -93,6 +114,9 @@ extension JobRun {
     let path = target.flatMap { target in target.nameIfKnown.map { target.path(of: $0) } }
     emit(.start(url: result.url, target: path))
     emit(.progress(snapshot(.connecting, at: .zero)))
+    if let changedFile {
+      warn(FetchWarning(.unusual, "\(changedFile) is no longer what the archive recorded"))
+    }
   }
 
   func skip(to path: String) -> Bool {

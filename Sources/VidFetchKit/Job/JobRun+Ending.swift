@@ -13,8 +13,12 @@ extension JobRun {
       if let part, let total, !part.ranges.isComplete(total: total) {
         throw FetchError(.internal, "the export ended before the download had")
       }
+      try verifyChecksum()
       let name = target.name(from: fetch?.proposals ?? localProposals)
       try output.sync(cancellation)
+      if request.archive != nil || request.hashesResult {
+        result.sha256 = try SHA256.hexDigest(of: output.descriptor, cancellation)
+      }
       let path = try target.publish(output, as: name) { name throws(FetchError) in
         guard let part else { return }
         do throws(SystemError) {
@@ -31,12 +35,14 @@ extension JobRun {
         perform(machine.handle(.publishedByAnother))
         return
       }
+      isInPlace = true
       result.path = path
       result.bytes = outcome.bytes
       result.duration = outcome.duration
       result.completeBy = outcome.completeBy
       result.streams = outcome.plan.streams
       result.ledger = outcome.ledger
+      try archive(path, output, of: source)
       if let anyPart { try keepOrRemove(anyPart, sourceName: fetch?.sourceName ?? "") }
       perform(machine.handle(.published))
     } catch {
@@ -70,7 +76,7 @@ extension JobRun {
     switch outcome {
     case .succeeded: break
     case .skipped:
-      result.skipped = .exists
+      result.skipped = skipReason
       // Nobody will continue what is there already.
       if let anyPart { leave(anyPart, keeping: false) }
     case .failed(let error):
@@ -78,8 +84,10 @@ extension JobRun {
       result.code = error.code
       result.path = nil
       if let part = anyPart {
+        // What has its name already needs no proof from the server: the next run sees it done.
         let keeps =
-          error.code.keepsPart && part.record.hasValidator && !part.ranges.isEmpty && !part.isSpent
+          (isInPlace || error.code.keepsPart && part.record.hasValidator) && !part.ranges.isEmpty
+          && !part.isSpent
         leave(part, keeping: keeps)
         if keeps { result.part = target?.path(of: part.name) }
       }
@@ -100,7 +108,7 @@ extension JobRun {
 
 extension String {
   /// What follows the last slash.
-  fileprivate var lastComponent: String {
+  var lastComponent: String {
     lastIndex(of: "/").map { String(self[index(after: $0)...]) } ?? self
   }
 }

@@ -4,6 +4,7 @@
 import FetchCore
 import MediaRemux
 import PartialStorage
+import VideoArchive
 
 /// A job at work.
 ///
@@ -28,6 +29,7 @@ final class JobRun {
   static let maximumWarnings = 200
 
   let request: JobRequest
+  private let host: String
   let cancellation: CancellationFlag
   let onEvent: @Sendable (JobEvent) -> Void
   let mailbox = Mailbox<Message>()
@@ -50,13 +52,27 @@ final class JobRun {
   var total: Int64?
   /// What the export has done with, and the part still holds.
   var released = ReleasedRanges()
+  /// Of the source's first bytes, where a checksum is asked for.
+  var digest: SourceDigest?
   var warned: Set<FetchWarning> = []
+
+  /// Names the source in the archive.
+  var archiveKey: ResourceKey?
+  /// What the archive has, where that is whole.
+  var archived: ArchiveEntry?
+  /// A file that is no longer what the archive has recorded.
+  var changedFile: String?
+  var skipReason = JobResult.SkipReason.exists
+  /// Whether the result has its name.
+  var isInPlace = false
+  let started = WallClock.seconds()
 
   init(
     _ request: JobRequest, cancellation: CancellationFlag,
     onEvent: @escaping @Sendable (JobEvent) -> Void
   ) {
     self.request = request
+    host = request.host
     self.cancellation = cancellation
     self.onEvent = onEvent
     result = JobResult(url: request.redactedSource, format: request.format)
@@ -67,6 +83,7 @@ final class JobRun {
     let observer = cancellation.onCancel { [mailbox] in mailbox.post(.cancel) }
     defer { cancellation.removeObserver(observer) }
     do throws(FetchError) {
+      try beginChecksum()
       guard try prepare() else { return }
       perform(machine.handle(.begin(hasTransfer: isRemote)))
     } catch {
@@ -75,13 +92,14 @@ final class JobRun {
       return
     }
     while !machine.isOver {
-      take(mailbox.next(timeout: Self.tick))
+      take(mailbox.next(timeout: checksumLags ? .zero : Self.tick))
       if let waitEnds, waitEnds <= .now {
         self.waitEnds = nil
         perform(machine.handle(.waitEnded))
       }
       guard !machine.isOver else { break }
       fetch?.tick()
+      advanceChecksum()
       syncPart()
       reportProgress()
     }
@@ -114,10 +132,13 @@ final class JobRun {
       self.total = total
       perform(machine.handle(.transferCompleted(total: total, isFramed: isFramed)))
     case .paused(let wait, let attempt, let error):
+      noteRetryAfter(error)
       emit(.retry(attempt: attempt, wait: wait, error: error))
       perform(machine.handle(.transferPaused(wait)))
     case .again: perform(machine.handle(.transferPaused(.zero)))
-    case .failed(let error): perform(machine.handle(.transferFailed(error)))
+    case .failed(let error):
+      noteRetryAfter(error)
+      perform(machine.handle(.transferFailed(error)))
     case .restart(let reason, let bytes):
       emit(.restart(reason: reason, bytes: bytes))
       restartsForNewVersion = reason == .remoteChanged
@@ -128,6 +149,9 @@ final class JobRun {
       perform(machine.handle(.restart))
     case .targetExists(let path):
       result.path = path
+      perform(machine.handle(.targetExists))
+    case .notModified:
+      if let archived { takeArchived(archived) }
       perform(machine.handle(.targetExists))
     case .warning(let warning): warn(warning)
     case .log(let text): emit(.log(level: 2, text))
@@ -157,7 +181,7 @@ final class JobRun {
       // What an action led to may have ended the job.
       if machine.isOver, !action.isEnding { return }
       switch action {
-      case .request: fetch?.request()
+      case .request: perform(beforeRequest())
       case .wait(let wait): waitEnds = .now + wait
       case .cancelTransfer: fetch?.cancel()
       case .startExport: startExport()
@@ -169,6 +193,28 @@ final class JobRun {
       case .finish(let outcome): finish(outcome)
       }
     }
+  }
+
+  /// Asks for what is missing, unless the host has asked one of us to leave it alone.
+  private func beforeRequest() -> [JobStateMachine.Action] {
+    guard let left = request.limits?.pauseLeft(of: host), left > .zero else {
+      fetch?.request()
+      return []
+    }
+    guard left < request.transfer.retryMaxTime else {
+      return machine.handle(
+        .transferFailed(
+          FetchError(
+            .busy, "the server wants to be left alone for \(left.components.seconds) s",
+            reason: "it has said so to another item", recovery: "run the same command again then",
+            retryAfter: Int(left.components.seconds))))
+    }
+    return machine.handle(.transferPaused(left))
+  }
+
+  private func noteRetryAfter(_ error: FetchError) {
+    guard let seconds = error.retryAfter else { return }
+    request.limits?.pause(host, for: .seconds(seconds))
   }
 
   var fetch: HTTPFetch? {
@@ -253,6 +299,7 @@ final class JobRun {
     warned = Set(result.warnings)
     do throws(FetchError) {
       try part?.restart()
+      try resetChecksum()
     } catch {
       perform(machine.handle(.transferFailed(error)))
     }
@@ -264,6 +311,11 @@ final class JobRun {
     released.insert(range)
     do throws(FetchError) {
       for blocks in released.take(present: part.ranges, total: total) {
+        guard try advanceChecksum(to: blocks.upperBound) else {
+          // Offered again with what is released next.
+          released.insert(blocks)
+          continue
+        }
         guard try part.punch(blocks) else {
           warn(
             FetchWarning(
@@ -277,8 +329,10 @@ final class JobRun {
   }
 
   func syncPart() {
+    guard let part else { return }
+    part.keepAlive()
     // What no record claims need not survive a power failure.
-    guard let part, !part.isSpent else { return }
+    guard !part.isSpent else { return }
     do throws(FetchError) {
       try part.syncIfDue()
     } catch {

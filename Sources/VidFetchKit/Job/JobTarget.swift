@@ -10,7 +10,8 @@ struct JobTarget: Sendable {
   /// What is known about the name before anything is fetched.
   private enum Naming: Sendable {
     case exact(String)
-    case stem(String)
+    /// Known but for the title.
+    case template(NameTemplate, NameTemplate.Item)
     case proposed
   }
 
@@ -23,6 +24,14 @@ struct JobTarget: Sendable {
   let savesDisk: Bool
   /// The private folder numbers its names; elsewhere a taken name is the person's business.
   private let numbersNames: Bool
+  /// The run that this is an item of, and what the item is known by in it.
+  private let run: (limits: SharedLimits, key: ResourceKey)?
+  /// A result of an earlier job for the same source, which this one may replace while it is as it was
+  /// recorded.
+  var replaceable: ArchivedFile?
+  /// The path of an earlier result that is no longer as it was recorded: nobody can want it as it is,
+  /// but what it is now may be somebody's work.
+  var changed: String?
 
   /// Opens the folder that a request names.
   ///
@@ -33,14 +42,17 @@ struct JobTarget: Sendable {
     existing = request.existingTarget
     keepsSource = request.keepsSource
     savesDisk = request.savesDisk && !request.keepsSource
+    run = request.limits.map {
+      ($0, ResourceKey(normalizedURL: SourceIdentity(request.source).normalized))
+    }
     switch request.destination {
-    case .temporary(let stem):
+    case .temporary(let wanted):
       folder = try Folder.privateTemporary(in: Self.temporaryDirectory)
-      naming = stem.map { .stem($0) } ?? .proposed
+      naming = Self.naming(wanted, request)
       numbersNames = true
-    case .directory(let path, let stem):
+    case .directory(let path, let wanted):
       folder = try Folder.made(path)
-      naming = stem.map { .stem($0) } ?? .proposed
+      naming = Self.naming(wanted, request)
       numbersNames = false
     case .file(let path):
       let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
@@ -57,11 +69,22 @@ struct JobTarget: Sendable {
     try folder.requireWritable()
   }
 
+  private static func naming(_ wanted: JobRequest.Naming, _ request: JobRequest) -> Naming {
+    switch wanted {
+    case .proposed: .proposed
+    case .stem(let stem): .exact(OutputName.name(from: [stem], format: request.format))
+    case .name(let name): .exact(name)
+    case .template(let template, let index):
+      .template(template, .init(SourceIdentity(request.source), request.format, index: index))
+    }
+  }
+
   /// The name, where nothing that is still to come can change it.
   var nameIfKnown: String? {
     switch naming {
     case .exact(let name): name
-    case .stem(let stem): OutputName.name(from: [stem], format: format)
+    case .template(let template, let item):
+      template.namesTitle ? nil : template.name(of: item, title: nil)
     case .proposed: nil
     }
   }
@@ -73,7 +96,12 @@ struct JobTarget: Sendable {
   ///
   /// - Parameter proposals: from the server and the URL, in order of preference.
   func name(from proposals: [String?]) -> String {
-    nameIfKnown ?? OutputName.name(from: proposals, format: format)
+    switch naming {
+    case .exact(let name): name
+    case .template(let template, let item):
+      template.name(of: item, title: OutputName.stem(from: proposals))
+    case .proposed: OutputName.name(from: proposals, format: format)
+    }
   }
 
   func path(of name: String) -> String {
@@ -100,11 +128,21 @@ struct JobTarget: Sendable {
       throw FetchError(
         .output, "\(path(of: name)) is no regular file", recovery: "give the result another name")
     }
-    switch existing {
-    case .skip: return true
-    case .overwrite: return false
-    case .fail: throw taken(name)
+    if existing != .fail, let run, run.limits.isClaimed(path(of: name), against: run.key) {
+      throw madeByAnother(name)
     }
+    if isReplaceable(name, resolved) { return false }
+    switch existing {
+    case .skip where path(of: name) != changed: return true
+    case .overwrite: return false
+    case .fail, .skip: throw taken(name)
+    }
+  }
+
+  private func madeByAnother(_ name: String) -> FetchError {
+    FetchError(
+      .output, "another item of this run has made \(path(of: name))",
+      recovery: "give each its own name, as by --name '{index}-{title}'")
   }
 
   /// Fails where the source is to be kept beside the result and can't be.
@@ -130,11 +168,19 @@ struct JobTarget: Sendable {
     _ output: OutputFile, as name: String, attempting: (String) throws(FetchError) -> Void
   ) throws(FetchError) -> String? {
     guard numbersNames else {
+      if existing != .fail, let run, !run.limits.claim(path(of: name), for: run.key) {
+        throw madeByAnother(name)
+      }
       try attempting(name)
-      let replacing = existing == .overwrite
+      let replacing = existing == .overwrite || isReplaceable(name)
       if try output.publish(as: name, replacing: replacing) == .published { return path(of: name) }
       if try isSatisfied(by: name) { return nil }
       throw taken(name)
+    }
+    if let name = replaceable?.path.lastComponent, isOwnName(name), isReplaceable(name) {
+      try attempting(name)
+      _ = try output.publish(as: name, replacing: true)
+      return path(of: name)
     }
     for number in 1...10_000 {
       let candidate = OutputName.numbered(name, number)
@@ -145,6 +191,18 @@ struct JobTarget: Sendable {
       }
     }
     throw taken(name)
+  }
+
+  /// Whether what stands under a name is the result that may be replaced.
+  private func isReplaceable(_ name: String) -> Bool {
+    folder.resolvedStatus(of: name).map { isReplaceable(name, $0) } ?? false
+  }
+
+  private func isReplaceable(_ name: String, _ status: FileStatus) -> Bool {
+    guard let replaceable, replaceable.path == path(of: name), status.isRegularFile else {
+      return false
+    }
+    return status.size == replaceable.size && status.modified == replaceable.modified
   }
 
   /// Whether a part's record shows that an earlier run published this very output and died before
@@ -161,6 +219,14 @@ struct JobTarget: Sendable {
     return path(of: publication.name)
   }
 
+  /// Whether a path as typed is the absolute one.
+  static func isSame(_ typed: String, _ absolute: String) -> Bool {
+    if typed == absolute { return true }
+    guard let folder = try? Folder.existing(Folder.parent(of: typed)) else { return false }
+    let name = typed.lastIndex(of: "/").map { String(typed[typed.index(after: $0)...]) } ?? typed
+    return (folder.path == "/" ? "/" : folder.path + "/") + name == absolute
+  }
+
   /// `$TMPDIR`, where that says something, else `/tmp`.
   static var temporaryDirectory: String {
     let path = FileManager.default.temporaryDirectory.path
@@ -169,17 +235,18 @@ struct JobTarget: Sendable {
 
   /// Whether this job might have given its result that name.
   private func isOwnName(_ name: String) -> Bool {
-    switch naming {
-    case .exact(let exact): name == exact
-    case .stem, .proposed:
-      name.hasSuffix("." + format.rawValue)
-        && (nameIfKnown.map { numbersNames ? OutputName.isNumbered(name, of: $0) : name == $0 }
-          ?? true)
-    }
+    guard let known = nameIfKnown else { return name.hasSuffix("." + format.rawValue) }
+    return numbersNames ? OutputName.isNumbered(name, of: known) : name == known
   }
 
   private func taken(_ name: String) -> FetchError {
-    FetchError(
+    if path(of: name) == changed {
+      return FetchError(
+        .output, "\(path(of: name)) exists already, and is not what the archive recorded",
+        reason: "somebody has changed it, or it is damaged",
+        recovery: "use --overwrite to have it fetched again, or another name")
+    }
+    return FetchError(
       .output, "\(path(of: name)) exists already",
       recovery: "use --overwrite, --skip-existing or another name"
     )

@@ -40,8 +40,17 @@ enum LocalSource {
       recovery: "raise --max-filesize")
   }
 
+  /// Tells versions of a file apart, as an entity tag would (RFC 9110 8.8.1): by time and size, so
+  /// it is a weak one.
+  static func tag(of status: FileStatus) -> String {
+    "W/\"\(String(status.modified, radix: 16))-\(String(status.size, radix: 16))\""
+  }
+
   /// Names the hidden files of a job that reads `path`.
   static func key(of path: String) -> ResourceKey {
-    ResourceKey(normalizedURL: "file://" + Folder.absolute(path))
+    ResourceKey(normalizedURL: normalized(path))
   }
+
+  /// A path in the form that stands for the file, whatever way it is written.
+  static func normalized(_ path: String) -> String { "file://" + Folder.absolute(path) }
 }

@@ -192,7 +192,7 @@ final class ProbeFetch: ExchangeDelegate {
       }
       report(.accepted(total: total, isSequential: isSequential))
       return .write(to: cache, at: offset, until: nil)
-    case .alreadyComplete:
+    case .alreadyComplete, .notModified:
       // The source ends before what was asked for.
       let total = response.contentRange?.total ?? self.total
       state.withLock { $0.total = total }

@@ -26,6 +26,9 @@ public struct VideoDownloadOptions: Sendable {
   /// One connection is used, and a download that ends early begins anew the next time. Of no effect
   /// with `keepsSource`.
   public var savesDisk = false
+  /// Where finished videos are remembered: one that is there already, in the wanted file type, and is
+  /// whole counts as the result wherever it stands; others are added once they are finished.
+  public var library: VideoLibrary?
   /// Puts the index before the media, so that players can begin early.
   public var indexFirst = true
 

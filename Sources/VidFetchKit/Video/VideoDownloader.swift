@@ -33,6 +33,7 @@ public actor VideoDownloader {
     request.format = type.container
     request.keepsSource = options.keepsSource
     request.savesDisk = options.savesDisk
+    request.archive = options.library.map { JobArchive($0.archive) }
     request.export = options.exportSettings
     request.transfer = options.transferSettings
     request.destination =

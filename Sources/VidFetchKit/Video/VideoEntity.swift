@@ -40,6 +40,9 @@ public struct VideoEntity: Identifiable, Equatable, Hashable, Sendable, Codable 
   }
 
   private static func identifier(for url: URL) -> String {
+    if case .file(let path)? = try? SourceAddress(url.absoluteString) {
+      return LocalSource.key(of: path).description
+    }
     let normalized = (try? HTTPURL(url.absoluteString))?.normalized ?? url.absoluteString
     return ResourceKey(normalizedURL: normalized).description
   }

@@ -97,7 +97,8 @@ final class MadeUpJob: @unchecked Sendable {
       try part.restart()
       fetch?.forget(isNew: reason == .remoteChanged)
       fetch?.request()
-    case .targetExists: end(.failed(FetchError(.internal, "no target was asked for")))
+    case .targetExists, .notModified:
+      end(.failed(FetchError(.internal, "nothing of the kind was asked for")))
     }
   }
 
