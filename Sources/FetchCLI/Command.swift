@@ -49,8 +49,10 @@ package struct Command {
   package static func main() -> Never {
     ProcessStart.openStandardDescriptors()
     ProcessStart.ignoreWriteSignals()
-    let parsed = ArgumentParser.parseProcessArguments()
+    ProcessStart.keepFreedMemory()
+    let typed = ArgumentParser.parseProcessArguments()
     let environment = CommandEnvironment.current()
+    let parsed = typed.completed(by: environment)
     let terminal = Terminal(environment: environment)
     let inbox = EventInbox()
     let command = Command(
@@ -80,7 +82,7 @@ package struct Command {
     case .generate(let what): return write(GeneratedDocument.text(what))
     case .fetch: break
     }
-    let settings: Settings
+    var settings: Settings
     do throws(UsageError) {
       if let error = parsed.error { throw error }
       settings = try Settings(parsed.arguments, environment)
@@ -88,9 +90,25 @@ package struct Command {
       terminal.writeLine("vidfetch: \(error.line)")
       return .exit(OutcomeCode.usage.exitStatus)
     }
+    if settings.reports {
+      let format =
+        settings.reportFormat
+        ?? .standard(onTerminal: environment.standardOutputIsTerminal)
+      return Report.write(
+        files: settings.items.arguments, format: format, terminal: terminal, width: width)
+    }
+    if settings.listsHistory { return history(&settings) }
+    let reader: ItemReader
+    do throws(UsageError) {
+      reader = try openItems(settings)
+    } catch {
+      terminal.writeLine("vidfetch: \(error.line)")
+      return .exit(OutcomeCode.usage.exitStatus)
+    }
     switch watchSignals() {
     case .success(let signals):
-      return settings.probes ? probe(settings, signals) : run(settings, signals)
+      return settings.probes
+        ? probe(settings, reader, signals) : run(&settings, reader, signals)
     case .failure(let error):
       terminal.writeLine("vidfetch: no thread for signals: \(error.text)")
       return .exit(OutcomeCode.internal.exitStatus)
@@ -105,66 +123,36 @@ package struct Command {
 
   // MARK: Items
 
-  private func run(_ settings: Settings, _ signals: SignalWatcher?) -> ProcessEnding {
-    let count = settings.requests.count
-    let reporter = Reporter(terminal: terminal, style: settings.style, itemCount: count)
-    let clock = ContinuousClock()
-    let began = clock.now
-    var outcomes: [OutcomeCode] = []
-    var summary = BatchSummary()
-    var endedBy: Int32?
-
-    for (index, request) in settings.requests.enumerated() {
-      reporter.begin(job: index + 1, source: request.source, at: clock.now - began)
-      let (result, signal) = run(request, reporter, signals) { clock.now - began }
-      endedBy = signal
-      let exit =
-        result.code == .signal ? 128 + (signal ?? SIGTERM) : result.code.exitStatus
-      let trouble = reporter.end(
-        result, exit: exit, bySignal: signal != nil, at: clock.now - began)
-      outcomes.append(result.code)
-      summary.count(result)
-      if let trouble {
-        reporter.complain(trouble, fileIsInPlace: result.code == .ok)
-        outcomes.append(.localIO)
-      }
-      if endedBy != nil { break }
+  private func openItems(_ settings: Settings) throws(UsageError) -> sending ItemReader {
+    do throws(SystemError) {
+      return try settings.items.open()
+    } catch {
+      throw UsageError("--input can't read \(settings.items.list ?? ""): \(error.text)")
     }
-
-    var status = endedBy.map { 128 + $0 } ?? ExitStatus.combined(outcomes)
-    if count > 1 {
-      summary.seconds = seconds(clock.now - began)
-      if let trouble = reporter.end(summary, exit: status) {
-        reporter.complain(trouble, fileIsInPlace: false)
-        if endedBy == nil { status = ExitStatus.combined(outcomes + [.localIO]) }
-      }
-    }
-    return endedBy.map { .signal($0) } ?? .exit(status)
   }
 
-  /// Runs one item to its result; the signal is the one that came meanwhile.
   private func run(
-    _ request: JobRequest, _ reporter: Reporter, _ signals: SignalWatcher?,
-    now: () -> Duration
-  ) -> (JobResult, signal: Int32?) {
-    let cancel = runner(request) { [inbox] in inbox.post(.job($0)) }
-    let (found, signal) = follow(cancel, signals, now: now, patience: { reporter.patience }) {
-      message -> JobResult? in
-      switch message {
-      case .job(.result(let result)): return result
-      case .job(let event): reporter.show(event, at: now())
-      case .resized: reporter.resize()
-      case .continued: reporter.resume()
-      case .interrupted: break
-      case nil: reporter.passTime(at: now())
+    _ settings: inout Settings, _ reader: sending ItemReader, _ signals: SignalWatcher?
+  ) -> ProcessEnding {
+    let file: ResultsFile?
+    var earlier = EarlierAttempts()
+    do throws(FetchError) {
+      if let path = settings.resultsPath, settings.batch.maxAttempts != nil {
+        try Report.readIfThere(path) { earlier.add($0) }
       }
-      return nil
+      file = try settings.resultsPath.map { path throws(FetchError) in try ResultsFile(path: path) }
+      try settings.openArchive()
+      reader.remember(in: settings.request.archive)
+    } catch {
+      terminal.writeLine("vidfetch: \(Printable.escape(error.text))")
+      return .exit(error.code.exitStatus)
     }
-    if let found { return (found, signal) }
-    var result = JobResult(url: reporter.currentURL, format: request.format)
-    result.code = .signal
-    result.error = .cancelled
-    return (result, signal)
+    let results = ResultSink(
+      terminal: terminal, style: settings.style, file: file, inOrder: settings.batch.inOrder)
+    let batch = BatchRun(
+      settings, terminal: terminal, inbox: inbox, results: results, earlier: earlier,
+      runner: runner)
+    return batch.run(reader, signals)
   }
 
   /// Takes what happens until `end` finds an item's result in it; nil where it is cancelled and

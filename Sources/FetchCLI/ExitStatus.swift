@@ -46,6 +46,8 @@ package enum ExitStatus {
 
 /// What a batch came to.
 package struct BatchSummary: Sendable, Hashable {
+  /// All items that had their turn.
+  package var items = 0
   package var ok = 0
   package var skipped = 0
   package var failed: [OutcomeCode: Int] = [:]

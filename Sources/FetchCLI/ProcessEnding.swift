@@ -1,5 +1,6 @@
 // How the process ends, and the one place where it does.
 
+import CLinux
 import Glibc
 
 /// The end of a run.
@@ -41,10 +42,18 @@ enum ProcessStart {
     }
   }
 
+  /// Keeps what an item gives back for the next one: without it each gets its memory from the kernel
+  /// anew, three hundred page faults for a small file.
+  static func keepFreedMemory() {
+    vf_keep_freed_memory(32 << 20, 4 << 20, 1 << 20)
+  }
+
   /// Makes a write to a closed pipe, or beyond the limit of a file's size, an error instead of the
   /// end.
   static func ignoreWriteSignals() {
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)
+    // A parent that ignores its children's end hands that on, and ours would leave no status.
+    signal(SIGCHLD, SIG_DFL)
   }
 }

@@ -110,7 +110,8 @@ private struct CommandRun {
     let lines = run.output.split(separator: "\n")
     #expect(lines.count == 4)
     #expect(
-      lines[0].hasPrefix(#"{"v":1,"event":"result","job":1,"url":"a:ok","code":"ok","exit":0,"#))
+      lines[0].hasPrefix(#"{"v":1,"event":"result","job":1,"url":"a:ok","id":""#))
+    #expect(lines[0].contains(#"","code":"ok","exit":0,"#))
     #expect(lines[1].contains(#""job":2"#) && lines[1].contains(#""exit":23"#))
     #expect(
       lines[3].hasPrefix(
@@ -203,19 +204,20 @@ private struct CommandRun {
         result.code = .signal
         result.error = .cancelled
         result.part = "/tmp/.0.part"
-        inbox.post(.job(.result(result)))
+        inbox.post(.job(1, .result(result)))
+        inbox.post(.job(2, .result(result)))
       }
     ) { request, send in
       send(.start(url: request.source, target: nil))
-      inbox.post(.interrupted(by: 15))
+      if request.source == "b" { inbox.post(.interrupted(by: 15)) }
     }
     #expect(run.ending == .signal(15))
     #expect(cancelled.withLock { $0 })
-    #expect(
-      run.error
-        == "vidfetch: fetching a\nvidfetch: interrupted; run the same command again to resume\n")
+    let lines = run.error.split(separator: "\n")
+    #expect(lines.first == "vidfetch: interrupted; run the same command again to resume")
+    #expect(lines.count == 2 && lines[1].hasPrefix("vidfetch: 0 ok, 2 failed (2 signal)"))
     #expect(run.output.contains(#""code":"signal","exit":143"#))
-    #expect(run.output.split(separator: "\n").last?.contains(#""failed":{"signal":1}"#) == true)
+    #expect(run.output.split(separator: "\n").last?.contains(#""failed":{"signal":2}"#) == true)
   }
 
   @Test func jobThatDoesNotAnswerIsGivenUp() throws {
@@ -224,7 +226,8 @@ private struct CommandRun {
       inbox.post(.interrupted(by: 2))
     }
     #expect(run.ending == .signal(2))
-    #expect(run.output.contains(#""url":"https://h/a","code":"signal","exit":130"#))
+    #expect(run.output.contains(#""url":"https://h/a","id":"#))
+    #expect(run.output.contains(#""redacted":true,"code":"signal","exit":130"#))
   }
 
   @Test func resultThatCannotBeWrittenIsALocalFailure() throws {

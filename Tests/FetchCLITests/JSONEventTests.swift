@@ -1,6 +1,7 @@
 import FetchCLI
 import FetchCore
 import Foundation
+import TestSupport
 import Testing
 import VidFetchKit
 
@@ -26,7 +27,16 @@ private let samples: [JSONObject] = {
   var summary = BatchSummary()
   summary.count(fullResult)
   summary.count(JobResult(url: "u", format: .mp4))
+  var origin = ItemOrigin()
+  origin.id = "0123456789abcdef"
+  origin.name = "film"
+  origin.list = "films.txt"
+  origin.line = 3
+  origin.isRedacted = true
+  var duplicate = JobResult(url: "u", format: .mp4)
+  duplicate.skipped = .duplicate
   return events.compactMap { JSONEventWriter.object(of: $0, job: 1, exit: 11, fraction: 0.5) }
+    + [JSONEventWriter.result(duplicate, job: 2, exit: 0, fraction: nil, origin: origin)]
     + [JSONEventWriter.summary(summary, exit: 11)]
 }()
 
@@ -81,6 +91,10 @@ private let fullResult: JobResult = {
           + #""message":"503","reason":"r","recovery":"wait","retry_after":9}"#,
         #"{"v":1,"event":"result","job":1,"url":"u","code":"ok","exit":11,"fraction":1,"#
           + #""retryable":false,"format":"mov","streams":[],"warnings":[],"timings":{},"attempts":0}"#,
+        #"{"v":1,"event":"result","job":2,"url":"u","id":"0123456789abcdef","name":"film","#
+          + #""list":"films.txt","line":3,"redacted":true,"code":"ok","exit":0,"fraction":1,"#
+          + #""skipped":"duplicate","retryable":false,"format":"mp4","streams":[],"warnings":[],"#
+          + #""timings":{},"attempts":0}"#,
         #"{"v":1,"event":"summary","job":"batch","ok":1,"skipped":0,"failed":{"busy":1},"bytes":0,"#
           + #""seconds":0,"exit":11}"#,
       ])
@@ -232,6 +246,23 @@ private struct Schema {
       let value = try JSONSerialization.jsonObject(with: Data(text.utf8))
       #expect(schema.problems(value, schema.root) != [], "\(text)")
     }
+  }
+
+  @Test func aLineOfAResultsFileKeepsToItsDefinition() throws {
+    let scratch = try ScratchDirectory()
+    let file = try ResultsFile(path: scratch.file("results"))
+    for sample in samples where sample["event"] == .string("result") {
+      #expect(file.append(sample) == nil)
+    }
+    let schema = try schema()
+    let definition = ["$ref": "#/$defs/results_line"]
+    for line in fileBytes(scratch.file("results")).split(separator: 10) {
+      let value = try JSONSerialization.jsonObject(with: Data(line))
+      #expect(schema.problems(value, definition) == [])
+      #expect(schema.problems(value, schema.root) == [])
+    }
+    let plain = try JSONSerialization.jsonObject(with: Data(samples[8].encoded.utf8))
+    #expect(schema.problems(plain, definition) != [])
   }
 
   @Test func documentNamesEveryKey() throws {

@@ -36,8 +36,13 @@ import VidFetchKit
     result.duration = 1
     result.completeBy = .structure
     result.part = "p"
+    result.sha256 = "s"
     result.error = FetchError(.busy, "m", reason: "r", recovery: "r", retryAfter: 1)
-    let object = JSONEventWriter.result(result, job: 1, exit: 0, fraction: nil)
+    var origin = ItemOrigin()
+    (origin.id, origin.name, origin.list, origin.line) = ("i", "n", "l", 1)
+    origin.isRedacted = true
+    let object = JSONEventWriter.result(
+      result, job: 1, exit: 0, fraction: nil, origin: origin)
     let keys = object.members.map(\.key)
     #expect(keys == ["v", "event", "job"] + JSONEventWriter.resultKeys)
   }

@@ -4,10 +4,10 @@
 enum ManualFacts {
   static let summary = "fetch a video and export it to mp4 or mov, verified"
 
-  static let synopsis = "vidfetch [options] URL..."
+  static let synopsis = "vidfetch [options] [-i LIST] [URL...]"
 
   /// The day of the man page; changed together with the option table.
-  static let date = "July 1, 2025"
+  static let date = "November 30, 2026"
 
   static let description = [
     """
@@ -38,7 +38,19 @@ enum ManualFacts {
     let text: String
   }
 
-  static let environment = [
+  static let environment = optionVariables + otherVariables
+
+  /// The variables of the option table.
+  private static let optionVariables = OptionTable.rows.compactMap { row -> Entry? in
+    guard let name = row.environment, let long = row.long else { return nil }
+    let meaning = row.value == nil ? "1 stands for --\(long)." : "The default of --\(long)."
+    return Entry(term: name, text: meaning)
+  }
+
+  private static let otherVariables = [
+    Entry(
+      term: "XDG_CONFIG_HOME",
+      text: "Where the configuration file's folder is. The default is ~/.config."),
     Entry(
       term: "TMPDIR",
       text: "Where the private folder and temporary files are made. The default is /tmp."),
@@ -55,6 +67,15 @@ enum ManualFacts {
   ]
 
   static let files = [
+    Entry(
+      term: "$XDG_CONFIG_HOME/vidfetch/config",
+      text: """
+        The configuration file: one option a line, by its long name, such as "limit-rate = 2M" or \
+        "skip-existing". A value is the rest of its line; there is no quoting. A "~/" at the \
+        beginning of a file or folder is the home folder, and a line that begins with "#" is a \
+        comment. What is typed goes before the environment, and that before the file; options that \
+        may be given several times add up. Secrets can stand in it where nobody else can read it.
+        """),
     Entry(
       term: "$TMPDIR/vidfetch-UID/",
       text: """
@@ -86,6 +107,17 @@ enum ManualFacts {
       term:
         "vidfetch -d videos --skip-existing https://example.com/a.mp4 https://example.com/b.mp4",
       text: "Fetches two videos into a folder, but for those that are there."),
+    Entry(
+      term: "vidfetch -d videos -i urls.txt --archive videos.db --results videos.ndjson",
+      text:
+        "Fetches a list, several items at a time, and the next time only what is new or has failed."
+    ),
+    Entry(
+      term: "vidfetch --report videos.ndjson --report-format failed-list > again.txt",
+      text: "Makes a list of what failed, for another run."),
+    Entry(
+      term: "vidfetch -q --exec mpv {} \\; https://example.com/intro.mp4",
+      text: "Hands the finished file to a player."),
     Entry(
       term: "mpv \"$(vidfetch https://example.com/intro.ts)\"",
       text: "Plays a video once it is complete."),

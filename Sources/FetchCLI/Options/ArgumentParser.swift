@@ -16,6 +16,8 @@ package enum ArgumentParser {
   package struct Outcome: Sendable {
     package var arguments: ParsedArguments
     package var error: UsageError?
+    /// The options that were typed, in order, so that others can be put beneath them.
+    package var typed: [GivenOption] = []
   }
 
   private static let oneAtATime = Locked(())
@@ -41,9 +43,19 @@ package enum ArgumentParser {
   private static func parse(
     _ words: UnsafeMutableBufferPointer<UnsafeMutablePointer<CChar>?>, hidingSecrets: Bool
   ) -> Outcome {
-    oneAtATime.withLock { _ in
-      var run = GetoptRun(words: words, hidingSecrets: hidingSecrets)
-      return run.outcome()
+    let texts = words.dropFirst().map { $0.map { String(cString: $0) } ?? "" }
+    let command = CommandWords(Array(texts))
+    // The command's words are another program's, and getopt_long never sees them.
+    var kept = words.isEmpty ? [] : [words[0]]
+    kept += command.kept.map { words[$0 + 1] }
+    return kept.withUnsafeMutableBufferPointer { kept in
+      oneAtATime.withLock { _ in
+        var run = GetoptRun(words: kept, hidingSecrets: hidingSecrets)
+        var outcome = run.outcome()
+        outcome.arguments.hook = command.command
+        outcome.error = command.error ?? outcome.error
+        return outcome
+      }
     }
   }
 }
@@ -54,6 +66,7 @@ private struct GetoptRun {
   private let hidingSecrets: Bool
   private var arguments = ParsedArguments()
   private var error: UsageError?
+  private var typed: [GivenOption] = []
 
   /// Long options return this plus their row, which is above every character.
   private static let firstLongCode: Int32 = 256
@@ -100,7 +113,7 @@ private struct GetoptRun {
       }
       if hidingSecrets { ArgumentMemory.hideUserInfo(word) }
     }
-    return ArgumentParser.Outcome(arguments: arguments, error: error)
+    return ArgumentParser.Outcome(arguments: arguments, error: error, typed: typed)
   }
 
   private mutating func take(_ step: vf_getopt_step) {
@@ -127,8 +140,10 @@ private struct GetoptRun {
         }
         value = text
       }
+      let given = GivenOption(row, OptionDefinition.Occurrence(option: option, value: value))
+      typed.append(given)
       do throws(UsageError) {
-        try row.update(&arguments, OptionDefinition.Occurrence(option: option, value: value))
+        try row.update(&arguments, given.occurrence)
       } catch {
         note(error)
       }

@@ -3,31 +3,40 @@
 
 package import FetchCore
 import Glibc
+import VidFetchKit
 
 /// What a command line is resolved against.
 package struct CommandEnvironment: Sendable {
   /// Reads all of a small file; the path `-` is standard input.
   package typealias Reader = @Sendable (String) throws(SystemError) -> [UInt8]
 
+  /// Reads the configuration file; nil where there is none.
+  package typealias ConfigurationReader =
+    @Sendable (String) throws(SystemError) -> ConfigFile.Content?
+
   package var variables: [String: String]
   package var standardOutputIsTerminal: Bool
   package var standardErrorIsTerminal: Bool
   package var read: Reader
+  package var readConfiguration: ConfigurationReader
 
   package init(
     variables: [String: String] = [:], standardOutputIsTerminal: Bool = false,
-    standardErrorIsTerminal: Bool = false, read: @escaping Reader = readSmallFile
+    standardErrorIsTerminal: Bool = false, read: @escaping Reader = readSmallFile,
+    readConfiguration: @escaping ConfigurationReader = ConfigFile.read
   ) {
     self.variables = variables
     self.standardOutputIsTerminal = standardOutputIsTerminal
     self.standardErrorIsTerminal = standardErrorIsTerminal
     self.read = read
+    self.readConfiguration = readConfiguration
   }
 
   /// The surroundings of this process.
   package static func current() -> CommandEnvironment {
     var variables: [String: String] = [:]
-    for name in ["CI", "COLUMNS", "NO_COLOR", "TERM"] {
+    let own = ["CI", "COLUMNS", "HOME", "NO_COLOR", "TERM", "XDG_CONFIG_HOME"]
+    for name in own + OptionEnvironment.variables + Shard.variables {
       if let value = getenv(name) { variables[name] = String(cString: value) }
     }
     return CommandEnvironment(

@@ -3,6 +3,7 @@
 /// Where an option stands in the help and the man page.
 package enum OptionCategory: String, CaseIterable, Sendable {
   case output = "Output"
+  case batch = "Many items"
   case transfer = "Transfer"
   case request = "Request"
   case export = "Export"
@@ -61,12 +62,18 @@ package struct OptionDefinition: Sendable {
   package let isRepeatable: Bool
   /// Whether the value may be a secret, which is overwritten in the process's argument memory.
   package let isSecret: Bool
+  /// The variable that gives the option where the command line doesn't.
+  package let environment: String?
+  /// Long names of options that say the same thing in another way: where one of them is given, what a
+  /// lower level (environment, configuration file) says by this row doesn't count.
+  package let yieldsTo: [String]
   package let update: Update
 
   package init(
     _ short: Character? = nil, _ long: String? = nil, value: OptionValue? = nil,
     in category: OptionCategory, _ summary: String, details: String, isRepeatable: Bool = false,
-    isSecret: Bool = false, update: @escaping Update
+    isSecret: Bool = false, environment: String? = nil, yieldsTo: [String] = [],
+    update: @escaping Update
   ) {
     self.short = short
     self.long = long
@@ -76,6 +83,8 @@ package struct OptionDefinition: Sendable {
     self.details = details
     self.isRepeatable = isRepeatable
     self.isSecret = isSecret
+    self.environment = environment
+    self.yieldsTo = yieldsTo
     self.update = update
   }
 

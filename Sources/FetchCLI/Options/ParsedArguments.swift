@@ -57,6 +57,22 @@ package struct ParsedArguments: Sendable, Hashable {
   package var keepSource: Typed<Bool>?
   package var lowDisk: Typed<Bool>?
 
+  package var nameTemplate: Typed<String>?
+
+  package var input: Typed<String>?
+  package var allowEmpty = false
+  package var jobs: Typed<Int>?
+  package var inOrder = false
+  package var failFast = false
+  package var maxAttempts: Int?
+  package var shard: Typed<String>?
+  package var archive: Typed<String>?
+  package var key: Typed<String>?
+  package var refresh: Typed<Bool>?
+  /// The words of --exec, the command first; empty where there is none.
+  package var hook: [String] = []
+
+  package var checksum: Typed<ValueSource>?
   package var connections: Int?
   package var connectionsPerHost: Int?
   package var retries: Int?
@@ -96,6 +112,12 @@ package struct ParsedArguments: Sendable, Hashable {
   package var json: Typed<Bool>?
   package var template: Typed<ResultTemplate>?
   package var null: Typed<Bool>?
+  package var results: Typed<String>?
+  package var report: Typed<Bool>?
+  package var reportFormat: Typed<ReportFormat>?
+  package var history: Typed<Bool>?
+
+  package var noConfig = false
 
   package init() {}
 }

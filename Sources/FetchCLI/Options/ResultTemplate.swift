@@ -1,5 +1,7 @@
 // What `--print` writes for each item: a text with a result's keys in braces. Pure.
 
+import FetchCore
+
 /// A parsed `--print` template.
 package struct ResultTemplate: Sendable, Hashable {
   private enum Piece: Sendable, Hashable {
@@ -57,6 +59,9 @@ package struct ResultTemplate: Sendable, Hashable {
     if !literal.isEmpty { pieces.append(.text(literal)) }
     self.pieces = pieces
   }
+
+  /// Whether it has a key in it.
+  package func names(_ key: String) -> Bool { pieces.contains(.key(key)) }
 
   /// The text for one result; what the result doesn't have is empty.
   package func filled(with result: JSONObject) -> String {

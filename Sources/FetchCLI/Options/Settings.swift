@@ -23,13 +23,27 @@ package struct OutputStyle: Sendable, Hashable {
   package var results = Results.paths
   /// Ends each record on standard output.
   package var terminator = UInt8(ascii: "\n")
+  /// Whether a person sees each path that is printed.
+  package var showsPaths = false
 
   package init() {}
 }
 
 /// What is to be done, and how it is told.
 package struct Settings: Sendable {
-  package var requests: [JobRequest]
+  /// Where the items come from, and what they have in common.
+  package var items: ItemSource
+  package var batch: BatchSettings
+  /// The results file's path; nil for none.
+  package var resultsPath: String?
+  /// The archive's path; nil for none.
+  package var archivePath: String?
+  package var refreshes: Bool
+  /// Whether the arguments are results files to report on.
+  package var reports: Bool
+  package var reportFormat: ReportFormat?
+  /// Whether the archive is listed.
+  package var listsHistory: Bool
   /// Whether the sources are only looked at.
   package var probes: Bool
   package var style: OutputStyle
@@ -43,8 +57,19 @@ package struct Settings: Sendable {
   ) throws(UsageError) {
     style = try Self.style(arguments, environment)
     probes = arguments.probe != nil
+    if let report = arguments.report {
+      if let history = arguments.history {
+        throw UsageError("\(report.option) and \(history.option) contradict each other")
+      }
+      try Self.refuseFetching(arguments, beside: report, archive: arguments.archive)
+    }
+    if let history = arguments.history {
+      try Self.refuseFetching(arguments, beside: history, archive: nil)
+    }
     if let probe = arguments.probe { try Self.refuseTargets(arguments, beside: probe) }
-    if arguments.sources.isEmpty { throw UsageError("no URL") }
+    if arguments.sources.isEmpty, arguments.input == nil, arguments.history == nil {
+      throw UsageError(arguments.report == nil ? "no URL" : "no results file")
+    }
     if arguments.sources.contains("") { throw UsageError("a URL is empty") }
 
     var request = JobRequest(source: "")
@@ -64,10 +89,141 @@ package struct Settings: Sendable {
         "--connections and \(low.option) contradict each other: what comes far ahead of the export "
           + "waits on the disk")
     }
-    requests = arguments.sources.map { source in
-      var each = request
-      each.source = source
-      return each
+    request.logsTransfer = style.verbosity > 0
+    request.limits = SharedLimits(bytesPerSecond: request.transfer.rateLimit)
+    batch = try Self.batch(arguments)
+    resultsPath = arguments.results?.value
+    items = ItemSource(request: request)
+    items.arguments = arguments.sources
+    items.list = arguments.input?.value
+    try Self.refuseSharedInput(arguments)
+    try Self.name(&items, arguments)
+    try Self.check(&items, arguments, environment)
+    items.shard = try Self.shard(arguments, environment)
+    if let key = arguments.key {
+      items.key = try KeyPattern(key.value, option: key.option)
+    }
+    archivePath = arguments.archive?.value
+    refreshes = arguments.refresh != nil
+    let needing = [arguments.key?.option, arguments.refresh?.option, arguments.history?.option]
+    if archivePath == nil, let option = needing.lazy.compactMap({ $0 }).first {
+      throw UsageError("\(option) needs --archive")
+    }
+    reports = arguments.report != nil
+    reportFormat = arguments.reportFormat?.value
+    listsHistory = arguments.history != nil
+    if let format = arguments.reportFormat, !reports {
+      throw UsageError("\(format.option) needs --report")
+    }
+    if case .template(let template) = style.results, template.names("sha256") {
+      items.request.hashesResult = true
+    }
+  }
+
+  /// What all items have in common.
+  package var request: JobRequest { items.request }
+
+  /// Opens the archive that was named, and hands it to all items.
+  mutating func openArchive() throws(FetchError) {
+    guard let archivePath else { return }
+    var archive = try JobArchive(path: archivePath)
+    archive.refreshes = refreshes
+    items.request.archive = archive
+  }
+
+  /// Whether lines are written as for many items.
+  package var isBatch: Bool { items.list != nil || items.arguments.count > 1 }
+
+  /// The requests of the command line's own items.
+  package var requests: [JobRequest] {
+    items.arguments.enumerated().compactMap { index, source in
+      guard
+        case .fetch(let request) = items.item(ListEntry(source: source), job: index + 1, line: nil)
+          .content
+      else {
+        return nil
+      }
+      return request
+    }
+  }
+
+  // MARK: Batch
+
+  private static func batch(_ arguments: ParsedArguments) throws(UsageError) -> BatchSettings {
+    var batch = BatchSettings()
+    batch.jobs = arguments.jobs?.value ?? 0
+    batch.jobsPerHost = arguments.connectionsPerHost ?? max(batch.jobs, batch.jobsPerHost)
+    batch.inOrder = arguments.inOrder
+    batch.failFast = arguments.failFast
+    batch.maxAttempts = arguments.maxAttempts
+    batch.allowsEmpty = arguments.allowEmpty
+    batch.hook = arguments.hook
+    return batch
+  }
+
+  private static func refuseSharedInput(_ arguments: ParsedArguments) throws(UsageError) {
+    guard let input = arguments.input, input.value == "-" else { return }
+    for other in [arguments.user, arguments.bearer] {
+      if let other, other.value == .standardInput {
+        throw UsageError("\(input.option) and \(other.option) can't both read standard input")
+      }
+    }
+  }
+
+  private static func name(
+    _ items: inout ItemSource, _ arguments: ParsedArguments
+  ) throws(UsageError) {
+    guard let template = arguments.nameTemplate else { return }
+    if let output = arguments.output {
+      throw UsageError("\(template.option) and \(output.option) contradict each other")
+    }
+    do throws(FetchError) {
+      items.nameTemplate = try NameTemplate(template.value)
+    } catch {
+      throw UsageError("\(template.option) \(error.text)")
+    }
+  }
+
+  private static func check(
+    _ items: inout ItemSource, _ arguments: ParsedArguments, _ environment: CommandEnvironment
+  ) throws(UsageError) {
+    guard let typed = arguments.checksum else { return }
+    switch typed.value {
+    case .typed(let text):
+      guard items.list == nil, items.arguments.count <= 1 else {
+        throw UsageError(
+          "\(typed.option) has one checksum for several items; a list of them is given as @FILE")
+      }
+      do throws(Checksum.Malformed) {
+        items.checksum = try Checksum(text)
+      } catch {
+        throw UsageError("\(typed.option) \(error.message)")
+      }
+    case .file(let path):
+      let bytes: [UInt8]
+      do throws(SystemError) {
+        bytes = try environment.read(path)
+      } catch {
+        throw UsageError("\(typed.option) can't read \(path): \(error.text)")
+      }
+      do throws(UsageError) {
+        items.checksums = try ChecksumList(bytes)
+      } catch {
+        throw UsageError("\(typed.option): \(path): \(error.message)")
+      }
+    case .standardInput: break
+    }
+  }
+
+  private static func shard(
+    _ arguments: ParsedArguments, _ environment: CommandEnvironment
+  ) throws(UsageError) -> Shard? {
+    guard let typed = arguments.shard else { return nil }
+    let isAuto = typed.value == "auto"
+    do throws(FetchError) {
+      return isAuto ? try Shard.auto(environment: environment.variables) : try Shard(typed.value)
+    } catch {
+      throw UsageError(isAuto ? error.text : "\(typed.option) \(error.text)")
     }
   }
 
@@ -85,10 +241,28 @@ package struct Settings: Sendable {
     let others = [
       arguments.directory?.option, arguments.overwrite?.option, arguments.skipExisting?.option,
       arguments.keepSource?.option, arguments.lowDisk?.option, arguments.template?.option,
-      arguments.null?.option,
+      arguments.null?.option, arguments.nameTemplate?.option, arguments.results?.option,
+      arguments.archive?.option, arguments.checksum?.option,
+      arguments.hook.isEmpty ? nil : "--exec",
     ]
     if let other = others.lazy.compactMap({ $0 }).first {
       throw UsageError("\(probe.option) and \(other) contradict each other: no file is written")
+    }
+  }
+
+  /// Fails for what has no place beside an action that fetches nothing.
+  private static func refuseFetching(
+    _ arguments: ParsedArguments, beside action: Typed<Bool>, archive: Typed<String>?
+  ) throws(UsageError) {
+    let others = [
+      arguments.probe?.option, arguments.input?.option, arguments.output?.option,
+      arguments.directory?.option, arguments.nameTemplate?.option, arguments.overwrite?.option,
+      arguments.skipExisting?.option, arguments.keepSource?.option, arguments.lowDisk?.option,
+      arguments.results?.option, arguments.checksum?.option, arguments.shard?.option,
+      arguments.template?.option, archive?.option, arguments.hook.isEmpty ? nil : "--exec",
+    ]
+    if let other = others.lazy.compactMap({ $0 }).first {
+      throw UsageError("\(action.option) and \(other) contradict each other: nothing is fetched")
     }
   }
 
@@ -100,6 +274,11 @@ package struct Settings: Sendable {
         throw UsageError(
           "\(output.option) and \(directory.option) contradict each other: one names the file, the "
             + "other its folder")
+      }
+      if let input = arguments.input {
+        throw UsageError(
+          "\(output.option) and \(input.option) contradict each other: one names a single file; a "
+            + "folder for a list is named by --directory")
       }
       if arguments.sources.count > 1 {
         throw UsageError(
@@ -291,6 +470,7 @@ package struct Settings: Sendable {
       style.results = .template(template.value)
     }
     if arguments.null != nil { style.terminator = 0 }
+    style.showsPaths = style.results == .paths && environment.standardOutputIsTerminal
     return style
   }
 }

@@ -8,6 +8,22 @@ package enum DisplayWidth {
     text.unicodeScalars.reduce(0) { $0 + columns(of: $1) }
   }
 
+  /// The columns of a text with colours (ECMA-48 SGR) in it.
+  package static func ofStyled(_ text: String) -> Int {
+    var columns = 0
+    var isInSequence = false
+    for scalar in text.unicodeScalars {
+      if isInSequence {
+        isInSequence = scalar != "m"
+      } else if scalar == "\u{1B}" {
+        isInSequence = true
+      } else {
+        columns += Self.columns(of: scalar)
+      }
+    }
+    return columns
+  }
+
   /// The columns of one scalar: 0, 1 or 2.
   package static func columns(of scalar: Unicode.Scalar) -> Int {
     let value = scalar.value

@@ -12,8 +12,8 @@ package import VidFetchKit
 ///
 /// Every object begins with
 /// - `v`: 1, the version of this format
-/// - `event`: `start`, `retry`, `restart`, `warning`, `progress`, `result`, `summary`, or `probe` (see
-///   `probe(_:job:exit:)`)
+/// - `event`: `start`, `retry`, `restart`, `warning`, `progress`, `output`, `result`, `summary`, or `probe`
+///   (see `probe(_:job:exit:)`)
 /// - `job`: the item's number on the command line, from 1; `"batch"` in the summary
 ///
 /// `--progress=json` writes all of them to standard error, which then carries nothing else, save
@@ -38,6 +38,9 @@ package import VidFetchKit
 /// - `stream`: the index of the source's stream that it is about
 /// - `message`: a sentence
 ///
+/// `output`, where a command runs on the item's file:
+/// - `text`: a line that it has said
+///
 /// `progress`, at most ten a second; the first says `"fraction":0`:
 /// - `stage`: `connecting`, `transferring`, `waiting`, `exporting`, `publishing`
 /// - `fraction`: (download + export) / 2; never falls, stays below 1
@@ -47,6 +50,9 @@ package import VidFetchKit
 ///
 /// `result`, last and once a job:
 /// - `url`: as in `start`
+/// - `id`: stands for the URL with its secrets: 16 hex digits
+/// - `name`, `list`, `line`: what the list calls the item; the list, and the line in it, from 1
+/// - `redacted`: true where `url` lacks something that a fetch needs
 /// - `code`: the name of the outcome, `ok` included; `exit`: its number
 /// - `fraction`: 1 where it is ok, else the last one
 /// - `skipped`: `exists`, `archive` or `duplicate`, where nothing had to be done
@@ -73,17 +79,19 @@ package enum JSONEventWriter {
 
   /// The keys of a result but for the envelope, which are the keys of `--print` too.
   package static let resultKeys = [
-    "url", "code", "exit", "fraction", "skipped", "retryable", "path", "bytes", "duration",
-    "format", "complete_by", "streams", "warnings", "timings", "attempts", "part", "message",
-    "reason", "recovery", "retry_after",
+    "url", "id", "name", "list", "line", "redacted", "code", "exit", "fraction", "skipped",
+    "retryable", "path", "bytes", "duration", "format", "complete_by", "streams", "warnings",
+    "timings", "attempts", "sha256", "part", "message", "reason", "recovery", "retry_after",
   ]
 
   /// The object of an event; nil for those that aren't part of the format.
   ///
   /// - Parameter exit: what the item's result alone would make the process's exit status.
   /// - Parameter fraction: the last one that was shown, for a result that isn't ok.
+  /// - Parameter origin: of the item, for its result.
   package static func object(
-    of event: JobEvent, job: Int, exit: Int32 = 0, fraction: Double? = nil
+    of event: JobEvent, job: Int, exit: Int32 = 0, fraction: Double? = nil,
+    origin: ItemOrigin = ItemOrigin()
   ) -> JSONObject? {
     switch event {
     case .start(let url, let target):
@@ -121,23 +129,27 @@ package enum JSONEventWriter {
     case .log:
       return nil
     case .result(let result):
-      return self.result(result, job: job, exit: exit, fraction: fraction)
+      return self.result(result, job: job, exit: exit, fraction: fraction, origin: origin)
     case .probed(let result):
       return probe(result, job: job, exit: exit)
     }
   }
 
   /// The object of a result.
+  ///
+  /// - Parameter isExhausted: whether it has had all the attempts that it gets.
   package static func result(
-    _ result: JobResult, job: Int, exit: Int32, fraction: Double?
+    _ result: JobResult, job: Int, exit: Int32, fraction: Double?,
+    origin: ItemOrigin = ItemOrigin(), isExhausted: Bool = false
   ) -> JSONObject {
     var object = envelope("result", job)
     object.add("url", result.url)
+    origin.add(to: &object)
     object.add("code", result.code.rawValue)
     object.add("exit", exit)
     object.add("fraction", result.code == .ok ? 1 : below1(fraction), decimals: 6)
     object.add("skipped", result.skipped?.rawValue)
-    object.add("retryable", result.code.isRetryable)
+    object.add("retryable", result.code.isRetryable && !isExhausted)
     object.add("path", result.path)
     object.add("bytes", result.bytes)
     object.add("duration", positive(result.duration), decimals: 6)
@@ -153,6 +165,7 @@ package enum JSONEventWriter {
     }
     object.add("timings", .object(timings))
     object.add("attempts", result.attempts)
+    object.add("sha256", result.sha256)
     object.add("part", result.part)
     if let error = result.error { add(error, to: &object) }
     return object
@@ -172,6 +185,24 @@ package enum JSONEventWriter {
     object.add("bytes", summary.bytes)
     object.add("seconds", positive(summary.seconds), decimals: 3)
     object.add("exit", exit)
+    return object
+  }
+
+  /// A line that a command on an item's file has said.
+  static func output(_ text: String, job: Int) -> JSONObject {
+    var object = envelope("output", job)
+    object.add("text", text)
+    return object
+  }
+
+  /// Trouble of the run rather than of an item.
+  static func trouble(_ message: String) -> JSONObject {
+    var object = JSONObject()
+    object.add("v", version)
+    object.add("event", "warning")
+    object.add("job", "batch")
+    object.add("warning", FetchWarning.Name.unusual.rawValue)
+    object.add("message", message)
     return object
   }
 

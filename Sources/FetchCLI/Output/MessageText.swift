@@ -67,6 +67,41 @@ package struct MessageText: Sendable {
     return line(nil, [result.url, "skipped, \(why)"])
   }
 
+  /// What is said of an item that will be attempted once more.
+  func postponed(_ result: JobResult) -> String {
+    let message = result.error?.message ?? result.code.rawValue
+    return line(nil, [result.url, "to be tried again later", message])
+  }
+
+  /// A sign of life of a batch.
+  func heartbeat(_ progress: BatchProgress, running: Int) -> String {
+    let total = progress.total.map { " of \($0)" } ?? ""
+    var parts = ["\(progress.ended)\(total) done"]
+    if progress.failed > 0 { parts.append("\(progress.failed) failed") }
+    parts.append("\(running) running")
+    parts.append(Figures.size(progress.bytes))
+    if let rate = Figures.rate(progress.rate) { parts.append(rate) }
+    if let eta = Figures.time(progress.eta) { parts.append("\(eta) left") }
+    return line(nil, [parts.joined(separator: ", ")])
+  }
+
+  /// The end of a batch.
+  func summary(_ summary: BatchSummary) -> String {
+    var parts = ["\(summary.ok) ok"]
+    if summary.skipped > 0 { parts.append("\(summary.skipped) skipped") }
+    let failed = OutcomeCode.allCases.compactMap { code in
+      summary.failed[code].map { (code, $0) }
+    }
+    if !failed.isEmpty {
+      let codes = failed.map { "\($0.1) \($0.0.rawValue)" }.joined(separator: ", ")
+      parts.append("\(failed.reduce(0) { $0 + $1.1 }) failed (\(codes))")
+    }
+    parts.append(Figures.size(summary.bytes))
+    let time = Figures.seconds(.seconds(summary.seconds))
+    return line(
+      failed.isEmpty ? nil : .red, ["\(parts.joined(separator: ", ")) in \(time)"])
+  }
+
   private func line(_ style: TextStyle?, _ parts: [String]) -> String {
     var parts = ["vidfetch"] + parts.map(Printable.escape)
     if usesColor, let style { parts[0] = TextStyle.apply(style, to: parts[0]) }

@@ -1,62 +1,82 @@
-// What a run shows: takes the events of one item after the other and writes them in the style that
-// was asked for. Main thread only.
+// What a run shows: takes the events of all items and writes them in the style that was asked for.
+// Main thread only.
 
 import FetchCore
 import VidFetchKit
 
 /// The voice of a run.
 final class Reporter {
+  private static let heartbeat = Duration.seconds(30)
+
+  /// Whether many items are shown together.
+  let isBatch: Bool
   private let terminal: Terminal
   private let style: OutputStyle
   private let text: MessageText
 
-  // Of the current item.
-  private var job = 0
-  private var url = ""
-  private var title = ""
-  private var began = Duration.zero
-  private var gate = ProgressGate()
-  private var plain = PlainProgress(title: "", now: .zero)
-  private var snapshot = ProgressSnapshot()
-  private var tick = 0
-  private var hasBar = false
+  /// The items that run, in the order in which they began.
+  private var voices: [ItemVoice] = []
+  /// Of items that wait for another attempt: one item has one start, and one fraction that never falls.
+  private var postponed: [Int: ItemVoice] = [:]
+  private var batch = BatchProgress()
+  private var rate = BatchRate()
+  private var bytesOfEnded: Int64 = 0
+  private var leastFraction = 0.0
+  private var lastDrawn: Duration?
+  private var isDirty = false
+  private var lastHeartbeat = Duration.zero
 
-  init(terminal: Terminal, style: OutputStyle, itemCount: Int) {
+  init(terminal: Terminal, style: OutputStyle, isBatch: Bool) {
     self.terminal = terminal
     self.style = style
-    text = MessageText(usesColor: style.usesColor, namesItems: itemCount > 1)
+    self.isBatch = isBatch
+    text = MessageText(usesColor: style.usesColor, namesItems: isBatch)
   }
 
   /// How soon `passTime(at:)` wants to be called although nothing happens; nil for never.
   var patience: Duration? {
-    hasBar || gate.hasPending || style.progress == .plain ? ProgressGate.interval : nil
+    switch style.progress {
+    case .bar: voices.contains { $0.isShown } || isDirty ? ProgressGate.interval : nil
+    case .plain: isBatch ? .seconds(1) : voices.isEmpty ? nil : ProgressGate.interval
+    case .json: voices.contains { $0.gate.hasPending } ? ProgressGate.interval : nil
+    case .none: nil
+    }
   }
 
-  /// Begins an item.
-  func begin(job: Int, source: String, at now: Duration) {
-    self.job = job
-    url = JobRequest(source: source).redactedSource
-    title = Self.title(of: url)
-    began = now
-    gate = ProgressGate()
-    plain = PlainProgress(title: title, now: now)
-    snapshot = ProgressSnapshot()
-    tick = 0
-    hasBar = false
+  // MARK: Items
+
+  /// Says how many items there are in all; nil while that isn't known.
+  func expect(items total: Int?) { batch.total = total }
+
+  /// Whether nobody but this may write to standard error.
+  var ownsScreen: Bool { style.progress == .bar || style.progress == .json }
+
+  /// Hands on what a command on an item's file has said.
+  func relay(_ line: String, job: Int) {
+    if style.progress == .json {
+      write(JSONEventWriter.output(line, job: job))
+    } else {
+      terminal.writeLine(Printable.escape(line))
+    }
   }
 
-  /// The source of the current item without secrets.
-  var currentURL: String { url }
+  /// Begins an item, or its next attempt.
+  func begin(job: Int, url: String, at now: Duration) {
+    if let voice = postponed.removeValue(forKey: job) {
+      voices.append(voice)
+    } else {
+      voices.append(ItemVoice(job: job, url: url, at: now))
+    }
+  }
 
   /// Shows an event other than the result.
-  func show(_ event: JobEvent, at now: Duration) {
+  func show(_ event: JobEvent, job: Int, at now: Duration) {
+    guard let index = voices.firstIndex(where: { $0.job == job }) else { return }
     switch event {
-    case .start(let startURL, let target):
-      url = startURL
-      title = Self.title(of: target ?? startURL)
-      plain.title = title
+    case .start(let url, let target):
+      guard voices[index].start(url: url, target: target) else { return }
     case .progress(let snapshot):
-      for admitted in gate.admit(snapshot, at: now) { draw(admitted, at: now) }
+      for admitted in voices[index].gate.admit(snapshot, at: now) { draw(admitted, index, at: now) }
       return
     default: break
     }
@@ -64,149 +84,219 @@ final class Reporter {
       write(JSONEventWriter.object(of: event, job: job))
       return
     }
-    if case .start = event, style.progress == .plain, style.verbosity >= 0 {
-      terminal.writeLine(plain.startLine(url: url))
+    if case .start = event, style.progress == .plain, style.verbosity >= (isBatch ? 1 : 0) {
+      terminal.writeLine(voices[index].plain.startLine(url: voices[index].url))
     }
-    if let line = text.line(for: event, url: url, verbosity: style.verbosity) {
+    if let line = text.line(for: event, url: voices[index].url, verbosity: style.verbosity) {
       terminal.writeLine(line)
     }
   }
 
   /// Shows what had to wait for its turn, and moves what moves.
   func passTime(at now: Duration) {
-    if let admitted = gate.release(at: now) {
-      draw(admitted, at: now)
-    } else if hasBar {
-      drawBar(.running(tick: tick))
-    } else if style.progress == .plain, tick > 0, let line = plain.line(for: snapshot, at: now) {
-      terminal.writeLine(line)
+    for index in voices.indices {
+      if let admitted = voices[index].gate.release(at: now) {
+        draw(admitted, index, at: now)
+      } else if style.progress == .plain, !isBatch, voices[index].isShown,
+        let line = voices[index].plain.line(for: voices[index].snapshot, at: now)
+      {
+        terminal.writeLine(line)
+      }
+    }
+    switch style.progress {
+    case .bar: redraw(at: now, isDue: voices.contains { $0.isShown })
+    case .plain where isBatch && style.verbosity >= 0:
+      guard now - lastHeartbeat >= Self.heartbeat else { return }
+      lastHeartbeat = now
+      terminal.writeLine(text.heartbeat(progress(at: now), running: voices.count))
+    default: break
     }
   }
 
-  /// Draws anew in the screen's new width.
-  func resize() {
-    if hasBar { drawBar(.running(tick: tick)) }
+  /// Draws anew in the screen's new size.
+  func resize(at now: Duration) {
+    lastDrawn = nil
+    redraw(at: now, isDue: true)
   }
 
   /// Draws anew after the process was stopped, and others have used the screen.
-  func resume() {
+  func resume(at now: Duration) {
     terminal.forgetBar()
-    resize()
+    resize(at: now)
   }
 
-  /// Shows an item's end.
+  /// Shows that an item has failed and will be attempted again; its result as JSON.
+  func postpone(
+    _ result: JobResult, job: Int, attempt: Int, origin: ItemOrigin, at now: Duration
+  ) -> JSONObject {
+    let voice = voices.first { $0.job == job }
+    let object = JSONEventWriter.result(
+      result, job: job, exit: result.code.exitStatus, fraction: voice?.gate.fraction,
+      origin: origin)
+    voices.removeAll { $0.job == job }
+    postponed[job] = voice
+    if style.progress == .json {
+      let error = result.error ?? FetchError(result.code, result.code.rawValue)
+      write(
+        JSONEventWriter.object(of: .retry(attempt: attempt, wait: .zero, error: error), job: job))
+    } else if style.verbosity >= 0 {
+      terminal.writeLine(text.postponed(result))
+    }
+    isDirty = true
+    redraw(at: now, isDue: true)
+    return object
+  }
+
+  /// Shows an item's end; its result as JSON.
   ///
   /// - Parameters:
   ///   - exit: what this result alone would make the exit status.
-  ///   - signal: whether a signal has ended the run.
-  /// - Returns: what went wrong when the result was written to standard output.
+  ///   - isExhausted: whether it is not worth another run, whatever its code says.
+  ///   - bySignal: whether a signal has ended the run.
   func end(
-    _ result: JobResult, exit: Int32, bySignal: Bool, at now: Duration
-  ) -> SystemError? {
-    let object = JSONEventWriter.result(result, job: job, exit: exit, fraction: gate.fraction)
-    if hasBar {
-      hasBar = false
-      drawLastBar(result, bySignal: bySignal)
+    _ result: JobResult, job: Int, origin: ItemOrigin, exit: Int32, isExhausted: Bool,
+    bySignal: Bool, at now: Duration
+  ) -> JSONObject {
+    let voice = voices.first { $0.job == job } ?? postponed[job]
+    postponed[job] = nil
+    let object = JSONEventWriter.result(
+      result, job: job, exit: exit, fraction: voice?.gate.fraction, origin: origin,
+      isExhausted: isExhausted)
+    voices.removeAll { $0.job == job }
+    batch.ended += 1
+    if result.code != .ok { batch.failed += 1 }
+    bytesOfEnded += max(0, voice?.snapshot.bytes ?? 0)
+    if !isBatch, style.progress == .bar, let voice, voice.isShown {
+      drawLastBar(result, voice, bySignal: bySignal)
     }
+    tell(result, voice, object, bySignal: bySignal, at: now)
+    isDirty = true
+    if isBatch, style.progress == .bar { redraw(at: now, isDue: true) }
+    return object
+  }
+
+  private func tell(
+    _ result: JobResult, _ voice: ItemVoice?, _ object: JSONObject, bySignal: Bool,
+    at now: Duration
+  ) {
     if style.progress == .json {
       write(object)
     } else if result.code == .signal, bySignal {
-      terminal.writeLine(text.interrupted(canResume: result.part != nil))
+      if !isBatch { terminal.writeLine(text.interrupted(canResume: result.part != nil)) }
     } else if let line = text.error(result) {
       terminal.writeLine(line)
     } else if style.verbosity >= 0 {
       if result.skipped != nil {
         terminal.writeLine(text.skipped(result))
-      } else if style.progress == .plain {
-        terminal.writeLine(plain.endLine(result, elapsed: now - began))
+      } else if style.progress == .plain || (isBatch && style.progress == .bar && !style.showsPaths)
+      {
+        let plain = voice?.plain ?? PlainProgress(title: result.url, now: now)
+        terminal.writeLine(plain.endLine(result, elapsed: now - (voice?.began ?? now)))
       }
     }
-    return writeResult(result, object)
   }
 
-  /// Shows the end of a batch.
-  func end(_ summary: BatchSummary, exit: Int32) -> SystemError? {
+  /// Shows the end of a batch; the summary as JSON.
+  func end(_ summary: BatchSummary, exit: Int32, bySignal: Bool) -> JSONObject {
+    terminal.clearBar()
     let object = JSONEventWriter.summary(summary, exit: exit)
-    if style.progress == .json { write(object) }
-    return style.results == .json ? terminal.writeRecord(object.encoded, terminator: 10) : nil
+    if style.progress == .json {
+      write(object)
+    } else if style.verbosity >= 0 {
+      if bySignal { terminal.writeLine(text.interrupted(canResume: true)) }
+      terminal.writeLine(text.summary(summary))
+    }
+    return object
   }
 
-  /// Says why a result could not be written.
-  func complain(_ error: SystemError, fileIsInPlace: Bool) {
-    guard style.progress != .json else { return }
-    let comfort = fileIsInPlace ? "; the file is in place all the same" : ""
-    terminal.writeLine(text.failure("standard output: \(error.text)\(comfort)"))
+  /// Says what went wrong with the run rather than with an item.
+  func complain(_ trouble: String) {
+    guard style.progress != .json else {
+      write(JSONEventWriter.trouble(trouble))
+      return
+    }
+    terminal.writeLine(text.failure(trouble))
   }
 
   // MARK: Drawing
 
-  private func draw(_ snapshot: ProgressSnapshot, at now: Duration) {
-    self.snapshot = snapshot
-    tick += 1
+  private func draw(_ snapshot: ProgressSnapshot, _ index: Int, at now: Duration) {
+    voices[index].snapshot = snapshot
+    let isFirst = !voices[index].isShown
+    voices[index].isShown = true
     switch style.progress {
-    case .json: write(JSONEventWriter.object(of: .progress(snapshot), job: job))
+    case .json: write(JSONEventWriter.object(of: .progress(snapshot), job: voices[index].job))
     case .plain:
-      if style.verbosity >= 0, let line = plain.line(for: snapshot, at: now) {
+      if !isBatch, style.verbosity >= 0, let line = voices[index].plain.line(for: snapshot, at: now)
+      {
         terminal.writeLine(line)
       }
     case .bar:
-      hasBar = true
-      drawBar(.running(tick: tick))
+      isDirty = true
+      // One item's snapshots have passed the gate; many items' draw together.
+      redraw(at: now, isDue: !isBatch || isFirst)
     case .none: break
     }
   }
 
-  private func drawBar(_ phase: ProgressBar.Phase) {
-    if case .running = phase { tick += 1 }
-    terminal.showBar(barLine(snapshot, phase))
+  private func redraw(at now: Duration, isDue: Bool) {
+    guard style.progress == .bar else { return }
+    if isBatch {
+      guard isDue || isDirty else { return }
+      if let lastDrawn, now - lastDrawn < ProgressGate.interval { return }
+      lastDrawn = now
+      isDirty = false
+      let items = voices.filter(\.isShown).map { (title: $0.title, snapshot: $0.snapshot) }
+      terminal.show(
+        BatchBar.lines(
+          progress(at: now), items: items, width: terminal.width - 3,
+          // What was said last stays in sight above the block.
+          rows: max(1, terminal.rows * 2 / 3), usesColor: style.usesColor))
+    } else if isDue, let index = voices.indices.first, voices[index].isShown {
+      isDirty = false
+      let tick = voices[index].advance()
+      terminal.showBar(barLine(voices[index], voices[index].snapshot, .running(tick: tick)))
+    }
   }
 
-  private func drawLastBar(_ result: JobResult, bySignal: Bool) {
+  private func progress(at now: Duration) -> BatchProgress {
+    var progress = batch
+    progress.runningFraction = voices.reduce(0) { $0 + ($1.snapshot.fraction ?? 0) }
+    progress.bytes = voices.reduce(bytesOfEnded) { $0 + max(0, $1.snapshot.bytes) }
+    progress.rate = rate.rate(of: progress.bytes, at: now)
+    progress.elapsed = now
+    // An item that begins anew takes nothing back of what was shown.
+    progress.least = leastFraction
+    leastFraction = progress.fraction ?? leastFraction
+    return progress
+  }
+
+  private func drawLastBar(_ result: JobResult, _ voice: ItemVoice, bySignal: Bool) {
     // An item that never got anywhere has nothing to show but its error.
-    let isEmpty = result.code != .ok && snapshot.bytes == 0
+    let isEmpty = result.code != .ok && voice.snapshot.bytes == 0
     guard result.skipped == nil, !isEmpty else {
       terminal.clearBar()
       return
     }
-    var last = snapshot
+    var last = voice.snapshot
     if result.code == .ok {
       last.total = last.total ?? last.bytes
       last.bytes = last.total ?? last.bytes
     }
     let failure = result.code == .signal && bySignal ? ProgressBar.Phase.interrupted : .failed
-    terminal.finishBar(barLine(last, result.code == .ok ? .done : failure))
+    terminal.finishBar(barLine(voice, last, result.code == .ok ? .done : failure))
   }
 
-  private func barLine(_ snapshot: ProgressSnapshot, _ phase: ProgressBar.Phase) -> String {
+  private func barLine(
+    _ voice: ItemVoice, _ snapshot: ProgressSnapshot, _ phase: ProgressBar.Phase
+  ) -> String {
     // The last columns stay free, for a terminal that wraps on the last one, and for the ^C that it
     // echoes: so neither breaks the line.
-    ProgressBar(title: title, snapshot: snapshot, phase: phase, usesColor: style.usesColor)
+    ProgressBar(title: voice.title, snapshot: snapshot, phase: phase, usesColor: style.usesColor)
       .line(width: terminal.width - 3)
   }
 
-  // MARK: Records
-
   private func write(_ object: JSONObject?) {
     if let object { terminal.writeLine(object.encoded) }
-  }
-
-  private func writeResult(_ result: JobResult, _ object: JSONObject) -> SystemError? {
-    switch style.results {
-    case .json: return terminal.writeRecord(object.encoded, terminator: 10)
-    case .template(let template):
-      return terminal.writeRecord(template.filled(with: object), terminator: style.terminator)
-    case .paths:
-      guard result.code == .ok, let path = result.path else { return nil }
-      return terminal.writeRecord(path, terminator: style.terminator)
-    }
-  }
-
-  /// The last name of a path or URL, without a query; the whole where there is none.
-  private static func title(of location: String) -> String {
-    var path = Substring(location)
-    if location.firstRange(of: "://") != nil {
-      path = path.prefix { $0 != "?" && $0 != "#" }
-    }
-    return path.split(separator: "/").last.map(String.init) ?? location
   }
 }

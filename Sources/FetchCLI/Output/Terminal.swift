@@ -9,7 +9,10 @@ import Synchronization
 package final class Terminal: Sendable {
   /// The main thread's own; a lock so that the compiler knows it too.
   private struct State {
-    var bar = ""
+    /// The lines at the foot of the screen.
+    var block: [String] = []
+    /// Columns of the screen when they were drawn.
+    var width = 0
     var outputIsClosed = false
   }
 
@@ -42,35 +45,54 @@ package final class Terminal: Sendable {
     return 80
   }
 
+  /// Rows of the screen: what the terminal says, else 24.
+  package var rows: Int {
+    var size = winsize()
+    if ioctl(error, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 { return Int(size.ws_row) }
+    return 24
+  }
+
   // MARK: Standard error
 
   /// Writes a line, above the bar where there is one.
   ///
   /// The line is safe already.
   package func writeLine(_ line: String) {
-    let bar = state.withLock { $0.bar }
+    let (erasing, block) = state.withLock { ($0.block.isEmpty ? "" : erased($0), drawn($0.block)) }
     // One write, so that nobody sees the screen without its bar.
-    writeToError(bar.isEmpty ? line + "\n" : erased(bar) + line + "\n" + bar)
+    writeToError(erasing + line + "\n" + block)
   }
 
   /// Draws the bar over the one before.
-  package func showBar(_ line: String) {
-    guard mayDraw else { return }
-    let old = state.withLock { state in
-      defer { state.bar = line }
-      return state.bar
+  package func showBar(_ line: String) { show([line]) }
+
+  /// Draws lines at the foot of the screen over those before; none takes them away.
+  package func show(_ lines: [String]) {
+    guard !lines.isEmpty else {
+      clearBar()
+      return
     }
-    guard old != line else { return }
+    guard mayDraw else { return }
+    let width = width
+    let erasing: String? = state.withLock { state in
+      let isTheSame = state.block == lines && state.width <= width
+      defer {
+        state.block = lines
+        state.width = width
+      }
+      return isTheSame ? nil : state.block.isEmpty ? "" : erased(state)
+    }
+    guard let erasing else { return }
     barIsShown.store(true, ordering: .relaxed)
-    writeToError(old.isEmpty ? line : erased(old) + line)
+    writeToError(erasing + drawn(lines))
   }
 
   /// Leaves a last bar on the screen, and the cursor below it.
   package func finishBar(_ line: String) {
     showBar(line)
     let isShown = state.withLock { state in
-      defer { state.bar = "" }
-      return !state.bar.isEmpty
+      defer { state.block = [] }
+      return !state.block.isEmpty
     }
     barIsShown.store(false, ordering: .relaxed)
     if isShown { writeToError("\n") }
@@ -78,17 +100,17 @@ package final class Terminal: Sendable {
 
   /// Takes the bar off the screen.
   package func clearBar() {
-    let bar = state.withLock { state in
-      defer { state.bar = "" }
-      return state.bar
+    let erasing = state.withLock { state in
+      defer { state.block = [] }
+      return state.block.isEmpty ? "" : erased(state)
     }
     barIsShown.store(false, ordering: .relaxed)
-    if !bar.isEmpty { writeToError(erased(bar)) }
+    if !erasing.isEmpty { writeToError(erasing) }
   }
 
   /// Forgets the bar that is on the screen, for another program has written over it.
   package func forgetBar() {
-    state.withLock { $0.bar = "" }
+    state.withLock { $0.block = [] }
   }
 
   /// Puts the cursor on a line of its own, without a lock.
@@ -107,8 +129,22 @@ package final class Terminal: Sendable {
     return foreground < 0 || foreground == getpgrp()
   }
 
-  private func erased(_ bar: String) -> String {
-    isDumb ? "\r" + String(repeating: " ", count: DisplayWidth.of(bar)) + "\r" : "\r\u{1B}[K"
+  private func drawn(_ block: [String]) -> String { block.joined(separator: "\n") }
+
+  /// What takes the block off the screen.
+  ///
+  /// A terminal that has become narrower has broken its lines anew.
+  private func erased(_ state: State) -> String {
+    if isDumb {
+      let columns = DisplayWidth.ofStyled(state.block.last ?? "")
+      return "\r" + String(repeating: " ", count: columns) + "\r"
+    }
+    let width = max(1, width)
+    let rows = state.block.reduce(0) { rows, line in
+      let columns = width < state.width ? DisplayWidth.ofStyled(line) : 1
+      return rows + max(1, (columns + width - 1) / width)
+    }
+    return rows > 1 ? "\r\u{1B}[\(rows - 1)A\u{1B}[J" : "\r\u{1B}[K"
   }
 
   /// A standard error that is gone or full changes nothing: there is nowhere to say so.
@@ -122,8 +158,12 @@ package final class Terminal: Sendable {
   ///
   /// - Returns: the error; nil also where the reader has gone, which is its own business.
   package func writeRecord(_ text: String, terminator: UInt8) -> SystemError? {
-    let text = outputIsTerminal ? Self.escapedLines(text) : text
-    return writeOutput(Array(text.utf8) + [terminator])
+    guard outputIsTerminal else { return writeOutput(Array(text.utf8) + [terminator]) }
+    // Both streams are on one screen: the record stands above the bar.
+    let (erasing, block) = state.withLock { ($0.block.isEmpty ? "" : erased($0), drawn($0.block)) }
+    if !erasing.isEmpty { writeToError(erasing) }
+    defer { if !block.isEmpty { writeToError(block) } }
+    return writeOutput(Array(Self.escapedLines(text).utf8) + [terminator])
   }
 
   /// Writes a document of our own, which ends with a line feed.
