@@ -281,6 +281,11 @@ def proofs(tally):
                                             "--vidfetch", RELEASE, *more])
 
 
+def engines(tally):
+    """The examples, against Slurm, GNU parallel over ssh, and a CI's expectations."""
+    counted(tally, "engines", [sys.executable, "Tests/engines/run.py", "--vidfetch", RELEASE])
+
+
 def sanitized(tally, kind):
     """All tests in a build of its own with a sanitizer; a report fails its test process."""
     scratch = ["--scratch-path", ".build/sanitize-" + kind, "--sanitize", kind]
@@ -318,6 +323,7 @@ def main():
             tests(tally)
             if not args.only:
                 proofs(tally)
+                engines(tally)
             if args.cases and not args.only:
                 cases(tally, args.cases)
     if args.only != "lint" and tally.tests == 0:

@@ -4,7 +4,7 @@
     Tests/cases/run_cases.py CASES_DIR [--vidfetch PATH] [--only D09,D10] [--jobs N] [-v]
 
 CASES_DIR holds CASES.md (what each case is), files/, facts.txt and faultserver.py. Every line under
-"Right" is a named check. D17 and D18, and the lines on parallel ranges and on HLS, belong to later
+"Right" is a named check. D18, and the lines on parallel ranges and on HLS, belong to later
 parts of the program: they are left out, by name. One line a failed check (all with -v); the last
 line is `N passed, M failed`, the exit status says the same. Needs Python 3.11 and ffmpeg 5.1.
 """
@@ -16,17 +16,18 @@ import time
 import traceback
 
 sys.dont_write_bytecode = True
+import batch_cases  # noqa: E402
 import media_cases  # noqa: E402
 import transfer_cases  # noqa: E402
 from harness import Bench, read_facts  # noqa: E402
 
 CASES = {name[:3].upper(): function
-         for module in (media_cases, transfer_cases)
+         for module in (media_cases, transfer_cases, batch_cases)
          for name, function in vars(module).items()
          if name[:1] == "d" and name[1:].isdigit() and len(name) == 3}
 LEFT_OUT = (("D10", "parallel ranges on U/~norange=lie"), ("D12", "the bounds per parallel range"),
             ("D14", "HLS segments and keys on another host"), ("D16", "unequal HLS segments"),
-            ("D16", "four parallel ranges"), ("D17", "batch"), ("D18", "HLS"))
+            ("D16", "four parallel ranges"), ("D18", "HLS"))
 
 
 def run_case(name, args, facts):

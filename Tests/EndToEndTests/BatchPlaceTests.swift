@@ -1,0 +1,92 @@
+// Trouble with the place that a batch writes to: a folder that goes away, a disk that is full.
+
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Places of a batch")
+struct BatchPlaceTests {
+  @Test func aFolderThatGoesAwayCostsNoMoreThanWhatWasInIt() throws {
+    let shelf = try FilmShelf(6)
+    let server = try FaultServer(root: shelf.path)
+    let run = try VidfetchRun()
+    let out = run.file("out")
+    let list = try run.list(shelf.names.map { server.url("~rate=20000&times=1&gets=1/\($0)") })
+    let words = ["-i", list, "-d", "out", "-x", "1", "-j", "2", "--archive", "archive", "--json"]
+    let process = try run.start(words)
+    try waitUntil("two films and two parts") {
+      try folderNames(out).count { $0.hasSuffix("mp4") } == 2
+        && VidfetchRun.parts(in: out).count { allocatedBytes("\(out)/\($0)") >= 8192 } == 2
+        // The parts of the first two may still be there for a moment.
+        && server.gets().count == 4
+    }
+    let before = Set(folderNames(out))
+    // Away at once, and then empty, whatever is still written into it.
+    try FileManager.default.moveItem(atPath: out, toPath: run.file("away"))
+    try waitUntil("the folder's end") {
+      try? FileManager.default.removeItem(atPath: run.file("away"))
+      return !FileManager.default.fileExists(atPath: run.file("away"))
+    }
+    let outcome = try process.wait()
+    #expect(outcome.status == .exited(41), "\(outcome.stderr)")
+    let output = try BatchOutput(outcome)
+    #expect(output.results.count == 6)
+    #expect(output.failures == ["output": 2] && output.summary.okCount == 4)
+    for result in output.results where result.code == "ok" {
+      let path = try #require(result.path)
+      guard !before.contains(where: { path.hasSuffix("/\($0)") }) else { continue }
+      #expect(try digest(path) == shelf.expected, "\(path) is said to be there")
+    }
+
+    // Another run makes all of it good, also what was done and is gone.
+    let again = try run.run(words)
+    #expect(again.status == .exited(0), "\(again.stderr)")
+    #expect(try BatchOutput(again).results.count { $0.skipped == "archive" } == 2)
+    try shelf.expectEach(shelf.names, in: out)
+    #expect(try run.archive("archive") == ["ok"] + shelf.names.map { "\(out)/\($0)" })
+  }
+
+  @Test(.enabled(if: MountedDisk.isPossible(.tmpfs), "no file system can be mounted here"))
+  func aFullDiskEndsTheBatchAndLosesNothing() throws {
+    let shelf = try FilmShelf(8, of: FixtureFile.media("demo.mp4"))
+    let server = try FaultServer(root: shelf.path)
+    let run = try VidfetchRun()
+    let disk = try MountedDisk(.tmpfs, megabytes: 4)
+    let list = try run.list(shelf.names.map { server.url("~rate=800000/\($0)") })
+    let out = disk.file("out")
+    let words = [
+      "-i", list, "-d", out, "-x", "1", "-j", "3", "--archive", "archive", "--results", "log",
+      "--json",
+    ]
+    let outcome = try run.run(words)
+    #expect(outcome.status == .exited(40), "\(outcome.stderr)")
+    let output = try BatchOutput(outcome)
+    #expect(output.summary.failed["disk-full", default: 0] >= 1 && output.summary.exit == 40)
+    #expect(
+      output.failures.keys.allSatisfy { ["disk-full", "signal"].contains($0) },
+      "\(output.failures)")
+    #expect(output.results.count < 8, "no other is begun")
+    #expect(try server.gets().count <= 3 + output.summary.okCount!)
+    let names = folderNames(out).filter { !$0.hasSuffix(".mp4") }
+    #expect(names.allSatisfy(VidfetchRun.isPartOrRecord) && names.count <= 6, "\(names)")
+
+    let before = try server.gets().count
+    try outputOfTool(["mount", "-o", "remount,size=64m", disk.path])
+    let again = try run.run(words)
+    #expect(again.status == .exited(0), "\(again.stderr)")
+    try shelf.expectEach(shelf.names, in: out)
+    let sent = try server.gets()[before...].reduce(0) { $0 + $1.sent }
+    #expect(sent < (8 - output.summary.okCount!) * shelf.size, "the parts were continued")
+    #expect(try run.archive("archive") == ["ok"] + shelf.names.map { "\(out)/\($0)" })
+  }
+
+  @Test func resultsThatCannotBeWrittenAreAFailure() throws {
+    let server = try FaultServer()
+    let run = try VidfetchRun()
+    let outcome = try run.run([
+      "-d", "out", "--results", "/dev/full", server.url("plain.mp4"), server.url("rot90.mp4"),
+    ])
+    #expect([.exited(40), .exited(41)].contains(outcome.status), "\(outcome.stderr)")
+    #expect(outcome.stderr.contains("results"), "\(outcome.stderr)")
+  }
+}
