@@ -87,11 +87,12 @@ class Running:
         """The peer's command for this case."""
         base = self.host.secure_base if self.case.secure else self.host.base
         listed = os.path.join(self.bench.work, "list")
+        many = "%smany/%s/" % (base, os.path.splitext(self.case.source)[0])
         if self.case.is_batch:
             with open(listed, "w") as file:
-                file.writelines("%smany/%d.mp4\n" % (base, i + 1) for i in range(self.case.count))
+                file.writelines("%s%d.mp4\n" % (many, i + 1) for i in range(self.case.count))
         return peers.command(peer, {
-            "url": base + self.case.where + self.case.source, "many": base + "many/",
+            "url": base + self.case.where + self.case.source, "many": many,
             "local": shlex.quote(self.bench.paths[self.case.source]), "list": listed,
             "count": str(self.case.count), "options": "",
             "vidfetch": shlex.quote(self.bench.options.vidfetch),

@@ -30,6 +30,7 @@ RECIPES = {
     "last-120.mp4": ("high", 120 * MB, None, ()),
     "ten.mp4": ("high", None, 5.4, ("-movflags", "+faststart")),
     "small.mp4": ("low", None, 5.4, ("-movflags", "+faststart")),
+    "tiny.mp4": ("low", None, 0.5, ("-movflags", "+faststart")),
 }
 
 

@@ -61,7 +61,7 @@ BATCH = [
     Peer("ffmpeg URL", ("ffmpeg",), EACH + (
         "'" + FFMPEG + " -i \"$1\" " + COPY + " \"out/${1##*/}\"' sh"), "batch"),
     Peer("yt-dlp", ("yt-dlp", "ffmpeg"), YT_DLP + " -a {list} -o 'out/%(id)s.%(ext)s'", "batch"),
-    Peer("vidfetch", (), "{vidfetch} {options} --progress none -d out $(cat {list})", "batch"),
+    Peer("vidfetch", (), "{vidfetch} {options} --progress none -d out -i {list}", "batch"),
 ]
 
 

@@ -3,7 +3,7 @@
     /NAME             an input
     /throttled/NAME   each request gets 4 MB/s; nginx lets the first second's worth through at once
     /whole/NAME       the same, and ranges are refused
-    /many/N.mp4       the small input under any number
+    /many/NAME/N.mp4  the input NAME.mp4 under any number
 
 Over TLS the same stands on a second port, with HTTP/2.
 """
@@ -29,7 +29,7 @@ http {
     location / { root %(site)s; }
     location /throttled/ { alias %(site)s/; limit_rate %(rate)d; }
     location /whole/ { alias %(site)s/; limit_rate %(rate)d; max_ranges 0; }
-    location ~ ^/many/[0-9]+\\.mp4$ { alias %(site)s/small.mp4; }
+    location ~ ^/many/(?<file>[a-z]+)/[0-9]+\\.mp4$ { alias %(site)s/$file.mp4; }
   }
 }
 """
