@@ -4,10 +4,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <malloc.h>
-#include <spawn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/file.h>
@@ -82,10 +81,10 @@ VF_INLINE void vf_keep_freed_memory(int trim, int mmap_threshold, int top_pad) {
 }
 
 // A pipe whose ends are closed on exec.
-VF_INLINE int vf_pipe(int *ends) { return pipe2(ends, O_CLOEXEC); }
+VF_INLINE int vf_pipe(int *ends) { return (int)syscall(SYS_pipe2, ends, O_CLOEXEC); }
 
-// Closes all descriptors from this one on in a process that is spawned.
-VF_INLINE int vf_close_from(posix_spawn_file_actions_t *actions, int first) {
-  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+// Has all descriptors from this one on closed on exec, also those of libraries that forgot to.
+VF_INLINE int vf_close_on_exec_from(unsigned first) {
+  return (int)syscall(436 /* SYS_close_range */, first, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */);
 }
 #endif

@@ -129,8 +129,8 @@ struct HookCommand: Sendable {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO)
-    // libcurl's own descriptors are not closed on exec.
-    vf_close_from(&actions, STDERR_FILENO + 1)
+    // libcurl leaves its own open; a kernel before 5.11 doesn't know the call, and then they are.
+    vf_close_on_exec_from(UInt32(STDERR_FILENO + 1))
 
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
