@@ -80,6 +80,11 @@ VF_INLINE void vf_keep_freed_memory(int trim, int mmap_threshold, int top_pad) {
   mallopt(M_TOP_PAD, top_pad);
 }
 
+// A file in memory, closed on exec.
+VF_INLINE int vf_memory_file(const char *name) {
+  return (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
+}
+
 // A pipe whose ends are closed on exec.
 VF_INLINE int vf_pipe(int *ends) { return (int)syscall(SYS_pipe2, ends, O_CLOEXEC); }
 

@@ -45,10 +45,12 @@ final class Demuxer {
   ///   - readsAhead: lets the QuickTime demuxer visit every fragment, and the end of the file,
   ///     before it gives the first packet; without, it takes fragments as they come.
   ///   - ignoresEdits: gives all samples of an ISO file, at their media times.
+  ///   - isISO: whether the source is an ISO file beyond doubt, so that libavformat need not ask all
+  ///     of its demuxers.
   /// - Throws: `.notMedia`, `.damaged`, `.cancelled`, `.localIO`.
   init(
     _ io: SourceIO, isSeekable: Bool, readsAhead: Bool = false, ignoresEdits: Bool = false,
-    log: AVLog
+    isISO: Bool = false, log: AVLog
   ) throws(FetchError) {
     self.io = io
     guard var opened = avformat_alloc_context() as UnsafeMutablePointer<AVFormatContext>? else {
@@ -76,8 +78,10 @@ final class Demuxer {
 
     // libavformat would do this by itself, but then a source that nobody knows and one that is
     // broken end with the same code.
-    var format: UnsafePointer<AVInputFormat>?
-    let score = av_probe_input_buffer2(opened.pointee.pb, &format, nil, nil, 0, 0)
+    var format = isISO ? av_find_input_format("mov") : nil
+    let score =
+      format == nil
+      ? av_probe_input_buffer2(opened.pointee.pb, &format, nil, nil, 0, 0) : AVPROBE_SCORE_MAX
     opened.pointee.probe_score = max(score, 0)
     guard score >= 0, format != nil else {
       opened.pointee.pb = nil

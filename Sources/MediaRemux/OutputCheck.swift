@@ -52,7 +52,7 @@ struct OutputCheck {
       let output: Demuxer
       do throws(FetchError) {
         output = try Demuxer(
-          SourceIO(bytes), isSeekable: true, ignoresEdits: true, log: log)
+          SourceIO(bytes), isSeekable: true, ignoresEdits: true, isISO: true, log: log)
       } catch {
         if cancellation.isCancelled { throw .cancelled }
         throw Self.mismatch("it cannot be opened again (\(error.reason ?? error.message))")

@@ -61,8 +61,10 @@ struct Remux {
     let reader = bytes.reader
     try ProtectionScan.check(reader, kind: kind)
 
+    let isISO = try kind == .mp4 ? bytes.beginsWithFileType() : false
     let demuxer = try Demuxer(
-      SourceIO(bytes), isSeekable: kind.isSeekable, readsAhead: isSecondTry, log: log)
+      SourceIO(bytes), isSeekable: kind.isSeekable, readsAhead: isSecondTry,
+      isISO: isISO, log: log)
     defer { demuxer.close() }
     try demuxer.probe(log: log)
     let settings = request.settings
@@ -79,7 +81,7 @@ struct Remux {
     let metadata = MetadataCarriage(
       demuxer, plan, index, to: request.format, edits: settings.metadata)
     let edits = try EditedSamples(plan, demuxer, index) { () throws(FetchError) -> Demuxer in
-      try Demuxer(SourceIO(bytes), isSeekable: true, ignoresEdits: true, log: AVLog())
+      try Demuxer(SourceIO(bytes), isSeekable: true, ignoresEdits: true, isISO: isISO, log: AVLog())
     }
     var report = RemuxPlan(
       streams: plan.reports, sourceFormat: demuxer.formatName, duration: demuxer.duration)

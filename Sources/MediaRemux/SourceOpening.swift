@@ -22,6 +22,11 @@ extension SourceBytes {
     }
   }
 
+  /// Whether the source begins as every ISO file of this century does.
+  func beginsWithFileType() throws(FetchError) -> Bool {
+    try read(at: 4, count: 4) == Array("ftyp".utf8)
+  }
+
   /// What to say in place of a refusal: that the source was cut, where that is known by now.
   ///
   /// A source that was cut in its beginning looks like one with other codecs, or like no media. What

@@ -56,6 +56,7 @@ package final class Folder: Sendable {
       }
     }
     let folder = try existing(whole)
+    folder.descriptor.shareLock()
     return Folder(descriptor: folder.descriptor, path: folder.path, made: made)
   }
 
@@ -76,6 +77,7 @@ package final class Folder: Sendable {
       guard status.owner == geteuid(), status.mode & 0o077 == 0 else {
         throw SystemError("open", errno: EPERM)
       }
+      descriptor.shareLock()
       return Folder(descriptor: descriptor, path: path, made: wasMade ? [path] : [])
     } catch {
       throw FetchError(
@@ -85,9 +87,16 @@ package final class Folder: Sendable {
     }
   }
 
-  /// Removes the folders that this object made, where they are empty.
+  /// Removes the folders that this object made, where they are empty and nobody is about to put
+  /// something into them; to be called when this object is needed no more.
   package func removeIfMadeAndEmpty() {
-    for folder in made.reversed() where rmdir(folder) != 0 { return }
+    guard !made.isEmpty else { return }
+    descriptor.unlock()
+    for folder in made.reversed() {
+      let held = try? FileDescriptor.open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+      // Where a folder can't be locked at all, it is only its being empty that counts.
+      guard let held, (try? held.tryLock()) ?? true, rmdir(folder) == 0 else { return }
+    }
   }
 
   /// Whether a name is taken, by whatever it is.

@@ -35,6 +35,8 @@ package final class OutputFile: Sendable {
 
   /// Makes an empty output in the folder that it is going to be published in.
   ///
+  /// Whoever makes one that may need a hidden name holds the lock of the stem.
+  ///
   /// - Parameters:
   ///   - stem: names the hidden files of this job, such as `.KEY`.
   ///   - isNamed: does without `O_TMPFILE`, as most network file systems have to.
@@ -44,23 +46,36 @@ package final class OutputFile: Sendable {
     let staging = stem + ".new"
     do throws(SystemError) {
       try folder.remove(staging)
-      do throws(SystemError) {
-        if !isNamed, access("/proc/self/fd", X_OK) == 0 {
-          let descriptor = try FileDescriptor.open(
-            ".", in: folder.descriptor, O_RDWR | vf_O_TMPFILE)
-          return OutputFile(
-            descriptor: descriptor, folder: folder, hiddenName: nil, stagingName: staging)
-        }
-      } catch  where [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(error.number) {
-        // A file system or kernel without O_TMPFILE: the named way below.
-      }
-      let hidden = stem + ".out"
+    } catch {
+      throw error.fetchError("making a file in \(folder.path)")
+    }
+    if !isNamed, let output = try nameless(in: folder, stem: stem) { return output }
+    let hidden = stem + ".out"
+    do throws(SystemError) {
       try folder.remove(hidden)
       let descriptor = try FileDescriptor.open(
         hidden, in: folder.descriptor, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
       return OutputFile(
         descriptor: descriptor, folder: folder, hiddenName: hidden, stagingName: staging)
     } catch {
+      throw error.fetchError("making a file in \(folder.path)")
+    }
+  }
+
+  /// Makes an empty output that nobody can see, without a name of any kind; nil where this file system
+  /// or kernel has no `O_TMPFILE`.
+  ///
+  /// Needs no lock, unless it is to replace something.
+  package static func nameless(
+    in folder: Folder, stem: String
+  ) throws(FetchError) -> OutputFile? {
+    guard access("/proc/self/fd", X_OK) == 0 else { return nil }
+    do throws(SystemError) {
+      let descriptor = try FileDescriptor.open(".", in: folder.descriptor, O_RDWR | vf_O_TMPFILE)
+      return OutputFile(
+        descriptor: descriptor, folder: folder, hiddenName: nil, stagingName: stem + ".new")
+    } catch {
+      if [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(error.number) { return nil }
       throw error.fetchError("making a file in \(folder.path)")
     }
   }

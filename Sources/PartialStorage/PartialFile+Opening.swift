@@ -21,8 +21,8 @@ extension PartialFile {
     in folder: Folder, key: ResourceKey, takesSuffix: Bool, host: HostIdentity = .current,
     cancellation: CancellationFlag? = nil
   ) throws(FetchError) -> PartialFile {
-    let names = (1...(takesSuffix ? ownSuffixes : sharedSuffixes)).map { name(of: key, $0) }
-    let place = Place(folder: folder, resource: key.digest, host: host)
+    let names = names(of: key, takesSuffix)
+    let place = Place(folder: folder, key: key, takesSuffix: takesSuffix, host: host)
     var dropped: Int64 = 0
     do throws(SystemError) {
       // Each turn is lost to another process; nobody loses as often as this by chance.
@@ -51,6 +51,38 @@ extension PartialFile {
       recovery: "wait for it, or use another folder")
   }
 
+  /// Opens the part of a resource that may turn out to be small: where none stands in the folder,
+  /// the bytes are kept in memory, and neither file nor lock is made, until `place(total:)` or
+  /// `settle()` finds that they are worth it.
+  ///
+  /// - Parameter memoryLimit: the largest body that stays in memory; the others are those of `open`.
+  package static func openInMemory(
+    in folder: Folder, key: ResourceKey, takesSuffix: Bool, host: HostIdentity = .current,
+    memoryLimit: Int64 = PartialFile.memoryLimit, cancellation: CancellationFlag? = nil
+  ) throws(FetchError) -> PartialFile {
+    let isNew = names(of: key, takesSuffix).allSatisfy { name in
+      !folder.contains(name) && !folder.contains(name + ".json")
+    }
+    guard isNew, let memory = try? FileDescriptor.inMemory() else {
+      return try open(
+        in: folder, key: key, takesSuffix: takesSuffix, host: host, cancellation: cancellation)
+    }
+    return PartialFile(
+      place: .memory(memory), folder: folder, key: key, takesSuffix: takesSuffix,
+      name: name(of: key, 1), found: .nothing, isFromAnotherBoot: false,
+      record: ResumeRecord(resource: key.digest, bootID: host.boot), host: host, foreign: [],
+      memoryLimit: memoryLimit)
+  }
+
+  /// Opens the part's file, for what is in memory.
+  func reopened() throws(FetchError) -> PartialFile {
+    try Self.open(in: folder, key: key, takesSuffix: takesSuffix, host: host)
+  }
+
+  private static func names(of key: ResourceKey, _ takesSuffix: Bool) -> [String] {
+    (1...(takesSuffix ? ownSuffixes : sharedSuffixes)).map { name(of: key, $0) }
+  }
+
   /// Opens the part that a run left behind when it died after its output had got this name.
   ///
   /// Returns nil, and changes nothing, where there is none, or a live process holds it, or it is of
@@ -58,7 +90,7 @@ extension PartialFile {
   package static func leftBehind(
     by output: String, in folder: Folder, key: ResourceKey, host: HostIdentity = .current
   ) -> PartialFile? {
-    let place = Place(folder: folder, resource: key.digest, host: host)
+    let place = Place(folder: folder, key: key, takesSuffix: true, host: host)
     func isOurs(_ name: String, _ size: Int64) -> Bool {
       // One that is empty and has no record was only a lock.
       let record = readRecord(of: name, in: place)
@@ -89,7 +121,8 @@ extension PartialFile {
   /// Where a part is looked for, which, and by whom.
   private struct Place {
     let folder: Folder
-    let resource: String
+    let key: ResourceKey
+    let takesSuffix: Bool
     let host: HostIdentity
   }
 
@@ -189,7 +222,7 @@ extension PartialFile {
       let status = try? file.status(), place.folder.trusts(status),
       let content = try? file.bytes(at: 0, count: Int(min(status.size, 8 << 20)))
     else { return nil }
-    return ResumeRecord(decoding: content, resource: place.resource)
+    return ResumeRecord(decoding: content, resource: place.key.digest)
   }
 
   /// For how long another machine has written neither part nor record; what can't be told is no time.
@@ -291,7 +324,7 @@ extension PartialFile {
     _ held: Held, in place: Place, beside foreign: [String], dropped: Int64 = 0
   ) throws(SystemError) -> PartialFile {
     let (size, host) = (held.size, place.host)
-    var record = ResumeRecord(resource: place.resource, bootID: host.boot)
+    var record = ResumeRecord(resource: place.key.digest, bootID: host.boot)
     var found = max(size, dropped) > 0 ? Found.unusable(bytes: max(size, dropped)) : .nothing
     var isFromAnotherBoot = false
     // A record without a part tells of what was published.
@@ -306,7 +339,8 @@ extension PartialFile {
       }
     }
     let part = PartialFile(
-      descriptor: held.descriptor, folder: place.folder, name: held.name, found: found,
+      place: .disk(held.descriptor), folder: place.folder, key: place.key,
+      takesSuffix: place.takesSuffix, name: held.name, found: found,
       isFromAnotherBoot: isFromAnotherBoot, record: record, host: host, foreign: foreign)
     try place.folder.remove(part.newRecordName)
     try place.folder.remove(part.keptName)
@@ -324,7 +358,7 @@ extension PartialFile {
   /// Removes what other machines held when this part was opened, and have left behind since.
   func removeForeign() {
     guard !foreign.isEmpty else { return }
-    let place = Place(folder: folder, resource: record.resource, host: host)
+    let place = Place(folder: folder, key: key, takesSuffix: takesSuffix, host: host)
     for held in (try? Self.parts(named: foreign, in: place, givesWay: true))?.usable ?? [] {
       try? Self.removeAll(of: held.name, in: folder)
       held.descriptor.unlock()

@@ -24,6 +24,8 @@ package final class PartialFile: ByteSink {
   /// A download that is over sooner than this never makes the disk write its part at all, which would
   /// stand in the way of the output.
   private static let calm = Duration.seconds(10)
+  /// What is lost with the process costs no more than what comes between two records.
+  package static let memoryLimit = recordInterval.bytes
 
   private struct State {
     var record: ResumeRecord
@@ -41,42 +43,65 @@ package final class PartialFile: ByteSink {
     /// some have been compared.
     var isConfirmed: Bool
     var onPresent: (@Sendable (ByteRange) -> Void)?
+    var place: PartPlace
+    /// Whether a body was let in, so that the bytes may have readers.
+    var isPlaced = false
+    var firstWrite: ContinuousClock.Instant?
+    var name: String
+    var foreign: [String]
   }
 
-  package let descriptor: FileDescriptor
   package let folder: Folder
-  /// The part's name in `folder`.
-  package let name: String
+  let key: ResourceKey
+  let takesSuffix: Bool
+  /// The largest body that stays in memory.
+  private let memoryLimit: Int64
   package let found: Found
   /// Whether the bytes were written in an earlier boot, so that some must be compared.
   package let isFromAnotherBoot: Bool
   /// Whom the record names as holder.
   let host: HostIdentity
-  /// The parts of other machines that this one was opened beside.
-  let foreign: [String]
   private let opened = ContinuousClock.now
   private let state: Locked<State>
+
+  init(
+    place: PartPlace, folder: Folder, key: ResourceKey, takesSuffix: Bool, name: String,
+    found: Found, isFromAnotherBoot: Bool, record: ResumeRecord, host: HostIdentity,
+    foreign: [String], memoryLimit: Int64 = PartialFile.memoryLimit
+  ) {
+    self.folder = folder
+    self.memoryLimit = memoryLimit
+    self.key = key
+    self.takesSuffix = takesSuffix
+    self.found = found
+    self.isFromAnotherBoot = isFromAnotherBoot
+    self.host = host
+    state = Locked(
+      State(
+        record: record, isConfirmed: !isFromAnotherBoot, place: place, name: name,
+        foreign: foreign))
+  }
+
+  // MARK: - State
+
+  /// Where the bytes can be read.
+  ///
+  /// It stays valid, and goes on holding all that comes, until the part is started over.
+  package var descriptor: FileDescriptor { state.withLock { $0.place.readable } }
+
+  /// The part's name in `folder`; while it is in memory, the one that it would get.
+  package var name: String { state.withLock { $0.name } }
+
+  /// Whether this process holds the lock of the part's name, and so of the hidden names made of it.
+  package var holdsName: Bool { state.withLock { $0.place.file != nil } }
 
   package var recordName: String { name + ".json" }
   var newRecordName: String { name + ".json.new" }
   /// The part's second name on its way to replace a kept source.
   var keptName: String { name + ".kept" }
 
-  init(
-    descriptor: FileDescriptor, folder: Folder, name: String, found: Found,
-    isFromAnotherBoot: Bool, record: ResumeRecord, host: HostIdentity, foreign: [String]
-  ) {
-    self.descriptor = descriptor
-    self.folder = folder
-    self.name = name
-    self.found = found
-    self.isFromAnotherBoot = isFromAnotherBoot
-    self.host = host
-    self.foreign = foreign
-    state = Locked(State(record: record, isConfirmed: !isFromAnotherBoot))
-  }
-
-  // MARK: - State
+  /// The parts of other machines that this one was opened beside.
+  var foreign: [String] { state.withLock { $0.foreign } }
 
   package var record: ResumeRecord { state.withLock { $0.record } }
 
@@ -119,7 +144,17 @@ package final class PartialFile: ByteSink {
     } catch {
       throw error.fetchError("writing \(folder.path)/\(name)")
     }
-    let (onPresent, writeback) = state.withLock { state in
+    var failure: SystemError?
+    let (onPresent, writeback) = state.withLock {
+      state -> ((@Sendable (ByteRange) -> Void)?, ByteRange?) in
+      do throws(SystemError) {
+        // Under the lock, since memory may just be on its way to a file.
+        try state.place.copy?.write(bytes, at: offset)
+      } catch {
+        failure = error
+        return (nil, nil)
+      }
+      state.firstWrite = state.firstWrite ?? .now
       state.record.ranges.insert(range)
       state.sinceRecord += range.count
       state.unsynced += range.count
@@ -131,6 +166,7 @@ package final class PartialFile: ByteSink {
       }
       return (state.onPresent, nextWriteback(&state, range))
     }
+    if let failure { throw failure.fetchError("writing \(folder.path)/\(name)") }
     if let writeback { descriptor.startWriteback(writeback) }
     onPresent?(range)
   }
@@ -143,7 +179,7 @@ package final class PartialFile: ByteSink {
       state.writeback = range
     }
     guard let gathered = state.writeback, gathered.count >= Self.writebackInterval,
-      opened.duration(to: .now) >= Self.calm
+      case .disk = state.place, opened.duration(to: .now) >= Self.calm
     else { return nil }
     state.writeback = nil
     return gathered
@@ -154,7 +190,8 @@ package final class PartialFile: ByteSink {
   /// That is every 10 s: what comes within is fetched again just as fast. On the job's thread.
   package func syncIfDue() throws(FetchError) {
     let isDue = state.withLock { state in
-      state.unsynced > 0 && state.lastSync.duration(to: .now) >= Self.calm
+      state.place.file != nil && state.unsynced > 0
+        && state.lastSync.duration(to: .now) >= Self.calm
     }
     if isDue { try sync() }
   }
@@ -164,9 +201,12 @@ package final class PartialFile: ByteSink {
   /// Where that fails, only what was durable before is claimed from then on: the system may have
   /// dropped the rest, and would not say so a second time.
   package func sync() throws(FetchError) {
-    let (claimed, unsynced) = state.withLock { ($0.record.ranges, $0.unsynced) }
+    let (file, claimed, unsynced) = state.withLock {
+      ($0.place.file, $0.record.ranges, $0.unsynced)
+    }
+    guard let file else { return }
     do throws(SystemError) {
-      try descriptor.syncData()
+      try file.syncData()
     } catch {
       state.withLock { state in
         state.record.ranges = state.record.synced
@@ -213,9 +253,9 @@ package final class PartialFile: ByteSink {
   package func publish(
     as newName: String, replacing: Bool, mode: UInt32
   ) throws(FetchError) {
-    let directory = folder.descriptor.rawValue
+    let (directory, file) = (folder.descriptor.rawValue, try settled())
     do throws(SystemError) {
-      try descriptor.sync()
+      try file.sync()
       guard !isReplaced else { throw SystemError("linkat", errno: ENOENT) }
       if replacing {
         // The part keeps its own name meanwhile, since that carries the lock.
@@ -225,7 +265,7 @@ package final class PartialFile: ByteSink {
       } else {
         _ = try retryingInterrupts("linkat") { linkat(directory, name, directory, newName, 0) }
       }
-      try descriptor.setMode(mode)
+      try file.setMode(mode)
       try folder.descriptor.sync()
     } catch {
       throw error.fetchError("keeping the source as \(folder.path)/\(newName)")
@@ -237,11 +277,12 @@ package final class PartialFile: ByteSink {
   /// Returns what is left behind all the same.
   @discardableResult
   package func remove() -> SystemError? {
-    let isPublished = state.withLock { state in
+    let (hasFile, isPublished) = state.withLock { state in
       state.isGone = true
       state.recordFile = nil
-      return state.record.publication != nil
+      return (state.place.file != nil, state.record.publication != nil)
     }
+    guard hasFile else { return nil }
     // Another machine that took this one for dead may have made a part of that name since.
     guard !isReplaced else { return nil }
     // A part without its record is worth nothing, so that goes first; but the record of a published
@@ -268,7 +309,7 @@ package final class PartialFile: ByteSink {
       guard !state.isSpent else { return nil }
       state.recordFile = nil
       do throws(SystemError) {
-        for name in [recordName, newRecordName] { try folder.remove(name) }
+        for ending in [".json", ".json.new"] { try folder.remove(state.name + ending) }
       } catch {
         return error
       }
@@ -280,30 +321,39 @@ package final class PartialFile: ByteSink {
   }
 
   /// Whether the part's name is another file's by now.
-  private var isReplaced: Bool {
-    guard let named = folder.status(of: name), let own = try? descriptor.status() else {
-      return false
-    }
+  private var isReplaced: Bool { state.withLock { isReplaced($0) } }
+
+  private func isReplaced(_ state: State) -> Bool {
+    guard let named = folder.status(of: state.name), let own = try? state.place.file?.status()
+    else { return false }
     return !named.isSameFile(as: own)
   }
 
   /// Lets the next run have the part, before this object goes; nothing is written from then on.
   package func release() {
-    state.withLock { state in
+    let file = state.withLock { state -> FileDescriptor? in
       state.isGone = true
       state.recordFile = nil
+      return state.place.file
     }
-    descriptor.unlock()
+    file?.unlock()
   }
 
   func clear() throws(SystemError) {
     // A record that outlived its bytes would vouch for what comes next.
-    try folder.remove(recordName)
+    if holdsName { try folder.remove(recordName) }
+    // Nobody reads any more, so that memory with a file beside it has had its day.
+    let descriptor = state.withLock { state in
+      state.place = state.place.file.map { .disk($0) } ?? state.place
+      return state.place.readable
+    }
     // A file that was truncated to nothing is written to the disk as it is closed, be it removed by
     // then (ext4, auto_da_alloc): a part that is empty already is left alone.
     if try descriptor.status().size > 0 { try descriptor.truncate(to: 0) }
     state.withLock { state in
       state.recordFile = nil
+      state.isPlaced = false
+      state.firstWrite = nil
       let resource = state.record.resource
       state.record = ResumeRecord(resource: resource, bootID: host.boot)
       state.isConfirmed = true
@@ -314,12 +364,97 @@ package final class PartialFile: ByteSink {
     }
   }
 
+  // MARK: - Memory and disk
+
+  /// Decides where a body is going to stand, before its first byte and before its first reader.
+  ///
+  /// A small body whose size is known stays in memory; any other gets its file now.
+  ///
+  /// - Parameter total: the body's size; nil where only its end will tell.
+  /// - Returns: false where readers use memory already, and it is not for a body of that size: then the
+  ///   part must be started over.
+  /// - Throws: as `settle()` does.
+  package func place(total: Int64?) throws(FetchError) -> Bool {
+    let isSmall = total.map { $0 <= memoryLimit } ?? false
+    let (inMemory, isPlaced) = state.withLock { state in
+      defer { state.isPlaced = true }
+      return (state.place.memory != nil, state.isPlaced)
+    }
+    guard inMemory, !isSmall else { return true }
+    guard !isPlaced else { return false }
+    try settle()
+    state.withLock { $0.place = $0.place.file.map { .disk($0) } ?? $0.place }
+    return true
+  }
+
+  /// Gives a part that is still in memory its file, once it has been there for a second.
+  ///
+  /// On the job's thread.
+  package func settleIfDue() throws(FetchError) {
+    let isDue = state.withLock { state in
+      guard case .memory = state.place, let firstWrite = state.firstWrite else { return false }
+      return firstWrite.duration(to: .now) >= Self.recordInterval.time
+    }
+    if isDue { try settle() }
+  }
+
+  /// Gives a part that is in memory its file, its lock and its record, with all that has come.
+  ///
+  /// - Throws: `.output` where another run holds the part by now, and the disk's own errors.
+  package func settle() throws(FetchError) { _ = try settled() }
+
+  private func settled() throws(FetchError) -> FileDescriptor {
+    var failure: FetchError?
+    // Nothing may come in between, and the wait is short: what is in memory is small.
+    let file = state.withLock { state -> FileDescriptor? in
+      if let file = state.place.file { return file }
+      do throws(FetchError) {
+        return try settle(&state)
+      } catch {
+        failure = error
+        return nil
+      }
+    }
+    guard let file else { throw failure ?? .cancelled }
+    return file
+  }
+
+  private func settle(_ state: inout State) throws(FetchError) -> FileDescriptor {
+    let memory = state.place.readable
+    let part = try reopened()
+    do throws(SystemError) {
+      // What another run may have left in the meantime is no better than what is here.
+      try part.clear()
+      let (file, name, foreign) = part.handOver()
+      for range in state.record.ranges.ranges {
+        try file.write(
+          memory.bytes(at: range.lowerBound, count: Int(range.count)), at: range.lowerBound)
+      }
+      state.place = .both(memory: memory, file)
+      state.name = name
+      state.foreign = foreign
+      writeRecord(&state)
+      return file
+    } catch {
+      part.remove()
+      throw error.fetchError("writing \(folder.path)/\(state.name)")
+    }
+  }
+
+  /// Gives up what this object holds to another one.
+  private func handOver() -> (FileDescriptor, name: String, foreign: [String]) {
+    state.withLock { state in
+      state.isGone = true
+      return (state.place.readable, state.name, state.foreign)
+    }
+  }
+
   // MARK: - The record's file
 
   /// Losing a record costs a restart, never correctness, so failures here are not failures of the
   /// item.
   private func writeRecord(_ state: inout State) {
-    guard !state.isGone else { return }
+    guard !state.isGone, state.place.file != nil else { return }
     state.sinceRecord = 0
     state.lastRecord = .now
     // Written as of this boot, bytes of another one would be trusted unseen from then on.
@@ -332,21 +467,23 @@ package final class PartialFile: ByteSink {
         if let open = state.recordFile {
           file = open
         } else {
-          guard !isReplaced else { return }
+          guard !isReplaced(state) else { return }
           file = try FileDescriptor.open(
-            recordName, in: folder.descriptor, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
+            state.name + ".json", in: folder.descriptor,
+            O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
             mode: 0o600)
           state.recordFile = file
         }
         try file.write(content, at: 0)
       } else {
-        guard !isReplaced else { return }
+        guard !isReplaced(state) else { return }
+        let (name, newName) = (state.name + ".json", state.name + ".json.new")
         let file = try FileDescriptor.open(
-          newRecordName, in: folder.descriptor, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
+          newName, in: folder.descriptor, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
           mode: 0o600)
         try file.write(content, at: 0)
-        let (directory, old, new) = (folder.descriptor.rawValue, newRecordName, recordName)
-        _ = try retryingInterrupts("renameat") { renameat(directory, old, directory, new) }
+        let directory = folder.descriptor.rawValue
+        _ = try retryingInterrupts("renameat") { renameat(directory, newName, directory, name) }
         state.recordFile = nil
       }
     } catch {

@@ -99,6 +99,18 @@ import Testing
     #expect(scratch.names == ["a"])
   }
 
+  @Test func folderThatAnotherJobIsAboutToFillStays() throws {
+    let scratch = try Scratch()
+    let maker = try Folder.made(scratch.path + "/a")
+    do {
+      let other = try Folder.made(scratch.path + "/a")
+      maker.removeIfMadeAndEmpty()
+      #expect(!other.isGone && scratch.names == ["a"])
+    }
+    maker.removeIfMadeAndEmpty()
+    #expect(scratch.names.isEmpty)
+  }
+
   @Test(arguments: [
     ("/a/b", "/a/b"), ("/a/./b//", "/a/b"), ("/", "/"), ("/a/../b", "/a/../b"), ("//x", "/x"),
   ])

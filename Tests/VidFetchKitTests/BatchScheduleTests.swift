@@ -125,11 +125,12 @@ import VidFetchKit
   }
 
   @Test func nothingIsGainedByMoreThanTheLink() {
-    #expect(settled { _ in 40 } == 2)
+    #expect(settled { _ in 40 } == 4)
+    #expect(settled(processors: 8) { _ in 40 } == 16)
   }
 
   @Test func processorsThatAreBusyGetNoMore() {
-    #expect(settled(load: 0.95) { 100 * Double($0) } == 2)
+    #expect(settled(load: 0.95) { 100 * Double($0) } == 4)
   }
 
   @Test func neverMoreThanTheMost() {

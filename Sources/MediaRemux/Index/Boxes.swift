@@ -50,7 +50,17 @@ extension Array where Element == UInt8 {
   /// Four bytes as Latin-1 text, so that `©` in a type survives.
   func fourCharacters(_ at: Int) -> String {
     guard at >= 0, at <= count - 4 else { return "" }
-    return String(String.UnicodeScalarView(self[at..<(at + 4)].map { Unicode.Scalar($0) }))
+    // Asked for each box of every index: no array, no views.
+    return String(unsafeUninitializedCapacity: 8) { text in
+      var length = 0
+      for byte in self[at..<(at + 4)] {
+        for unit in Unicode.UTF8.encode(Unicode.Scalar(byte)) ?? .init() {
+          text[length] = unit
+          length += 1
+        }
+      }
+      return length
+    }
   }
 
   /// Appends a big-endian number.

@@ -3,7 +3,8 @@
 
 /// The number of items side by side, found by trying.
 ///
-/// It begins with one for each processor. A larger number is tried for some seconds, and kept where
+/// It begins with two for each processor, and four at least, since an item waits for the network and
+/// for the disk as long as it works. A larger number is tried for some seconds, and kept where
 /// at least a tenth more comes of it; otherwise the one before comes back, and the next trial waits.
 package struct JobCount: Sendable {
   /// What has happened up to a moment.
@@ -50,7 +51,7 @@ package struct JobCount: Sendable {
   package init(processors: Int, most: Int) {
     self.processors = max(1, processors)
     self.most = max(1, most)
-    count = min(max(2, self.processors), self.most)
+    count = min(max(4, 2 * self.processors), self.most)
   }
 
   /// Takes a measurement.

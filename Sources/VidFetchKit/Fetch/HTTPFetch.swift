@@ -367,6 +367,12 @@ final class HTTPFetch: ExchangeDelegate {
     }
     if let refusal = refusal(total: total) { return discard(.report(refusal)) }
     if have == 0 {
+      do throws(FetchError) {
+        // A retry that is told of another size gets another version.
+        guard try part.place(total: total) else { return discard(.report(afterChange())) }
+      } catch {
+        return discard(.report(.failed(error)))
+      }
       let validators = response.validators
       part.updateRecord { record in
         record.strongETag = validators.strongETag

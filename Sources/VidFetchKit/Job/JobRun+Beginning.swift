@@ -21,7 +21,7 @@ extension JobRun {
       try removePart(key, leftBeside: archived.path)
       return skip(to: archived)
     }
-    let (target, lock) = try openTarget(key: key, takesSuffix: true)
+    let (target, lock) = try openTarget(key: key, isLocal: true)
     do throws(FetchError) {
       let name = target.name(from: localProposals)
       if try target.isSatisfied(by: name, source: status) {
@@ -41,7 +41,7 @@ extension JobRun {
 
   func prepareRemote(_ address: HTTPFetch.Address) throws(FetchError) -> Bool {
     if try endsAsArchived(address.key, part: address.key) { return false }
-    let (target, part) = try openTarget(key: address.key, takesSuffix: nil)
+    let (target, part) = try openTarget(key: address.key, isLocal: false)
     if let path = target.published(by: part.record) {
       // The run before this one had done everything but remove its part.
       do throws(FetchError) {
@@ -87,7 +87,7 @@ extension JobRun {
   ///
   /// A run that ends may remove its empty folder while this one opens it; then it is made again.
   func openTarget(
-    key: ResourceKey, takesSuffix: Bool?
+    key: ResourceKey, isLocal: Bool
   ) throws(FetchError) -> (JobTarget, PartialFile) {
     while true {
       var target = try JobTarget(request)
@@ -95,14 +95,27 @@ extension JobRun {
       target.changed = changedFile
       self.target = target
       do throws(FetchError) {
+        guard isLocal || needsFile(target) else {
+          let part = try PartialFile.openInMemory(
+            in: target.folder, key: key, takesSuffix: target.isPrivate, cancellation: cancellation)
+          if target.folder.isGone, !cancellation.isCancelled { continue }
+          return (target, part)
+        }
         let part = try PartialFile.open(
-          in: target.folder, key: key, takesSuffix: takesSuffix ?? target.isPrivate,
+          in: target.folder, key: key, takesSuffix: isLocal || target.isPrivate,
           cancellation: cancellation)
         return (target, part)
       } catch {
         guard target.folder.isGone, !cancellation.isCancelled else { throw error }
       }
     }
+  }
+
+  /// Whether the part is needed for more than to be resumed: as a lock of hidden names, as the source
+  /// that is kept or gives room back, or to tell the next run of what was published.
+  private func needsFile(_ target: JobTarget) -> Bool {
+    target.savesDisk || request.keepsSource || request.existingTarget == .overwrite
+      || request.archive != nil
   }
 
   var localProposals: [String?] {

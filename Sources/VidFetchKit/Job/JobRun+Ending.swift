@@ -88,8 +88,7 @@ extension JobRun {
         let keeps =
           (isInPlace || error.code.keepsPart && part.record.hasValidator) && !part.ranges.isEmpty
           && !part.isSpent
-        leave(part, keeping: keeps)
-        if keeps { result.part = target?.path(of: part.name) }
+        if leave(part, keeping: keeps) { result.part = target?.path(of: part.name) }
       }
       target?.folder.removeIfMadeAndEmpty()
     }
@@ -99,10 +98,14 @@ extension JobRun {
     emit(.result(result))
   }
 
-  func leave(_ part: PartialFile, keeping: Bool) {
-    if keeping, !part.ranges.isEmpty { part.flushRecord() } else { part.remove() }
+  /// Lets go of the part; returns whether the next run will find it.
+  @discardableResult
+  func leave(_ part: PartialFile, keeping: Bool) -> Bool {
+    let isKept = keeping && !part.ranges.isEmpty && (try? part.settle()) != nil
+    if isKept { part.flushRecord() } else { part.remove() }
     // Whoever hears of the result may begin anew at once.
     part.release()
+    return isKept
   }
 }
 

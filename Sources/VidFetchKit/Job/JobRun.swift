@@ -242,7 +242,7 @@ final class JobRun {
     generation += 1
     let current = generation
     do throws(FetchError) {
-      let output = try OutputFile.make(in: target.folder, stem: outputStem)
+      let output = try makeOutput(in: target.folder)
       self.output = output
       let descriptor: FileDescriptor =
         switch source {
@@ -259,6 +259,15 @@ final class JobRun {
     } catch {
       perform(machine.handle(.exportFailed(error)))
     }
+  }
+
+  /// Hidden names need the part's lock; without one, an output does that needs none of them.
+  private func makeOutput(in folder: Folder) throws(FetchError) -> OutputFile {
+    if let anyPart, !anyPart.holdsName {
+      if let output = try OutputFile.nameless(in: folder, stem: outputStem) { return output }
+      try anyPart.settle()
+    }
+    return try OutputFile.make(in: folder, stem: outputStem)
   }
 
   func feed(_ session: RemuxSession) {
@@ -334,6 +343,7 @@ final class JobRun {
     // What no record claims need not survive a power failure.
     guard !part.isSpent else { return }
     do throws(FetchError) {
+      try part.settleIfDue()
       try part.syncIfDue()
     } catch {
       perform(machine.handle(.storageFailed(error)))

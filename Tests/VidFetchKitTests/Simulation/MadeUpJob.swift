@@ -24,6 +24,8 @@ final class MadeUpJob: @unchecked Sendable {
   let part: PartialFile
   private let scratch: ScratchDirectory
   private let begin: Int64
+  /// Whether what is in memory gets its file while it comes.
+  private let settles: Bool
   private var fetch: HTTPFetch?
   private var inbox: [HTTPFetch.Report] = []
   private var ending = Ending.none
@@ -34,8 +36,14 @@ final class MadeUpJob: @unchecked Sendable {
     network = MadeUpNetwork(scenario, seed: seed, time: time)
     scratch = try ScratchDirectory()
     let address = try HTTPFetch.parse("http://made.up/film.mp4")
-    part = try PartialFile.open(
-      in: Folder.existing(scratch.path), key: address.key, takesSuffix: false)
+    let folder = try Folder.existing(scratch.path)
+    // In memory as far as that goes, so that there are versions on both sides of the limit.
+    part =
+      seed.isMultiple(of: 2)
+      ? try PartialFile.open(in: folder, key: address.key, takesSuffix: false)
+      : try PartialFile.openInMemory(
+        in: folder, key: address.key, takesSuffix: false, memoryLimit: 150_000)
+    settles = seed % 4 == 1
     begin = time.now
     var settings = TransferSettings()
     settings.connections = connections
@@ -75,6 +83,7 @@ final class MadeUpJob: @unchecked Sendable {
 
   private func tick() {
     guard !isOver else { return }
+    if settles, seconds >= 0.3 { try? part.settle() }
     fetch?.tick()
     time.after(100_000_000) { [weak self] in self?.tick() }
   }
