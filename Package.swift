@@ -31,7 +31,7 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CGetopt"),
 
-    .target(name: "FetchCore", swiftSettings: swiftSettings),
+    .target(name: "FetchCore", dependencies: ["CLinux"], swiftSettings: swiftSettings),
     .target(
       name: "HTTPTransfer", dependencies: ["FetchCore", "CCurl"], swiftSettings: swiftSettings),
     .target(

@@ -1,6 +1,7 @@
 // Threads of our own, for what blocks: libcurl's loop, a running remux, a job's disk work. Nothing
 // that waits runs in Swift's cooperative pool.
 
+internal import CLinux
 import Glibc
 
 /// Starts detached, named threads.
@@ -46,14 +47,7 @@ private func runBoxedBody(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableR
   guard let context else { return nil }
   // SAFETY: the one take for the one retain in `WorkerThread.start`.
   let box = Unmanaged<WorkerThread.Box>.fromOpaque(context).takeRetainedValue()
-  nameThisThread(box.name)
+  vf_name_thread(box.name)
   box.body()
   return nil
-}
-
-/// glibc hides `pthread_setname_np` from Swift, so the name goes the way that the call itself takes.
-private func nameThisThread(_ name: String) {
-  guard let file = fopen("/proc/thread-self/comm", "we") else { return }
-  fputs(String(name.prefix(15)), file)
-  fclose(file)
 }

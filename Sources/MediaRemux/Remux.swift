@@ -91,7 +91,8 @@ struct Remux {
     }
     if settings.isStrict { try losses.refuse() }
 
-    let output = SinkIO(descriptor: sink)
+    let output = SinkIO(
+      descriptor: sink, expectedSize: request.releasesSource ? nil : availability.total)
     let muxer = try Muxer(output, format: request.format)
     defer { muxer.close() }
     let room = settings.indexFirst ? indexRoom(demuxer, plan, index) : nil
@@ -131,6 +132,7 @@ struct Remux {
       try output.replaceTail(from: size, with: outerBoxes)
       size = output.size
     }
+    try output.giveBackRoom(behind: size)
     for (index, reason) in pipeline.emptyStreams {
       guard let at = report.streams.firstIndex(where: { $0.index == index }) else { continue }
       report.streams[at].action = .dropped

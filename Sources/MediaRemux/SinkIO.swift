@@ -23,9 +23,16 @@ final class SinkIO {
   private(set) var context: UnsafeMutablePointer<AVIOContext>?
   private var writeBackStart: Int64 = 0
   private let writeBack: WriteBack
+  /// What the output will have about, where room is taken ahead of what is written.
+  private let expectedSize: Int64?
+  private var room = RoomAhead()
 
-  init(descriptor: Int32) {
+  /// - Parameter expectedSize: nil takes no room ahead.
+  init(descriptor: Int32, expectedSize: Int64? = nil) {
     self.descriptor = descriptor
+    self.expectedSize = expectedSize.flatMap {
+      RoomAhead.isWorthIt(for: descriptor) ? $0 : nil
+    }
     writeBack = WriteBack(descriptor: descriptor)
   }
 
@@ -69,6 +76,7 @@ final class SinkIO {
 
   fileprivate func write(_ bytes: UnsafeRawBufferPointer) -> Int32 {
     if stashed != nil { return cff_error_io }
+    takeRoom(count: bytes.count)
     var rest = bytes
     while let base = rest.baseAddress, !rest.isEmpty {
       do throws(SystemError) {
@@ -86,6 +94,23 @@ final class SinkIO {
     size = max(size, position)
     startWriteBack()
     return Int32(bytes.count)
+  }
+
+  private func takeRoom(count: Int) {
+    guard let expectedSize, let range = ByteRange(offset: position, count: Int64(count)),
+      let ahead = room.next(for: range, size: expectedSize)
+    else { return }
+    _ = RoomAhead.take(ahead, of: descriptor)
+  }
+
+  /// Gives back the room that was taken and isn't needed behind the output's end.
+  func giveBackRoom(behind size: Int64) throws(FetchError) {
+    guard expectedSize != nil else { return }
+    do throws(SystemError) {
+      _ = try retryingInterrupts("ftruncate") { ftruncate(descriptor, off_t(size)) }
+    } catch {
+      throw error.sinkError
+    }
   }
 
   /// Reads back what was written.

@@ -1,5 +1,5 @@
-// Has the kernel begin to put an output on the disk while more of it is written, so that the final
-// fsync has little left to do. On a thread of its own: on a slow disk the call waits for its turn.
+// Has the kernel begin to put an output on the disk while more of it is written, and the disk keep what
+// it has, so that the final fsync has little left to do. On a thread of its own: these calls wait.
 
 import CLinux
 import FetchCore
@@ -21,6 +21,10 @@ final class WriteBack: Sendable {
     case start(ByteRange)
     case end
   }
+
+  /// After so many bytes the disk is told to empty its own cache, which it would else do at the end at
+  /// one go, while everybody waits.
+  private static let flushStep: Int64 = 128 << 20
 
   private let descriptor: Int32
   private let monitor = Monitor(State())
@@ -48,13 +52,19 @@ final class WriteBack: Sendable {
   func close() { monitor.withLock { $0.isClosed = true } }
 
   private func startThread() {
-    // A descriptor of its own: the borrowed one may be closed while the kernel is still at work.
-    let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    // The borrowed descriptor may be closed while the kernel is still at work. And the file is opened
+    // once more, since an error is told once to each opening: it must be told to the final fsync.
+    let own = vf_open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC, 0)
     guard own >= 0 else { return }
     do throws(SystemError) {
       try WorkerThread.start("write-back") { [monitor] in
+        var unflushed: Int64 = 0
         while case .start(let range)? = Self.turn(monitor) {
           _ = vf_start_writeback(own, range.lowerBound, range.count)
+          unflushed += range.count
+          guard unflushed >= Self.flushStep else { continue }
+          unflushed = 0
+          _ = fdatasync(own)
         }
         Glibc.close(own)
       }

@@ -89,7 +89,7 @@ package final class OutputFile: Sendable {
       var offset: Int64 = 0
       while let piece = ByteRange(offset, min(size, offset + Self.syncPiece)) {
         if cancellation?.isCancelled == true { throw SystemError("fsync", errno: ECANCELED) }
-        descriptor.finishWriteback(piece)
+        try descriptor.finishWriteback(piece)
         offset = piece.upperBound
       }
       try descriptor.sync()

@@ -44,6 +44,8 @@ package final class PartialFile: ByteSink {
     var isConfirmed: Bool
     var onPresent: (@Sendable (ByteRange) -> Void)?
     var place: PartPlace
+    /// Nil where no room is taken ahead of what comes.
+    var room: RoomAhead?
     /// Whether a body was let in, so that the bytes may have readers.
     var isPlaced = false
     var firstWrite: ContinuousClock.Instant?
@@ -139,6 +141,7 @@ package final class PartialFile: ByteSink {
   /// On the transfer thread.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FetchError) {
     guard let range = ByteRange(offset: offset, count: Int64(bytes.count)) else { return }
+    takeRoom(for: range)
     do throws(SystemError) {
       try descriptor.write(bytes, at: offset)
     } catch {
@@ -169,6 +172,22 @@ package final class PartialFile: ByteSink {
     if let failure { throw failure.fetchError("writing \(folder.path)/\(name)") }
     if let writeback { descriptor.startWriteback(writeback) }
     onPresent?(range)
+  }
+
+  /// Takes room on the disk ahead of what comes, up to the body's size, where that is worth it.
+  package func takesRoomAhead() { state.withLock { $0.room = RoomAhead() } }
+
+  private func takeRoom(for range: ByteRange) {
+    let next = state.withLock { state -> (ByteRange, FileDescriptor)? in
+      guard let total = state.record.total, case .disk(let file) = state.place,
+        let ahead = state.room?.next(for: range, size: total)
+      else { return nil }
+      return (ahead, file)
+    }
+    guard let (ahead, file) = next else { return }
+    if !RoomAhead.isWorthIt(for: file.rawValue) || !RoomAhead.take(ahead, of: file.rawValue) {
+      state.withLock { $0.room = nil }
+    }
   }
 
   /// Gathers neighbouring writes, since starting write-back for each is dearer than the write.
@@ -354,6 +373,7 @@ package final class PartialFile: ByteSink {
       state.recordFile = nil
       state.isPlaced = false
       state.firstWrite = nil
+      state.room = state.room.map { _ in RoomAhead() }
       let resource = state.record.resource
       state.record = ResumeRecord(resource: resource, bootID: host.boot)
       state.isConfirmed = true

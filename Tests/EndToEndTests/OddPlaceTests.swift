@@ -87,6 +87,36 @@ struct OddPlaceTests {
     #expect(try server.gets().count == 1)
   }
 
+  /// The disk tells an error once; it must not be told to a call that nobody listens to.
+  @Test(
+    .enabled(if: Machine.canTrace, "no system call can be traced here"),
+    arguments: ["sync_file_range", "fsync"])
+  func diskThatFailsToWriteIsAFailure(_ call: String) throws {
+    let server = try FaultServer()
+    let run = try VidfetchRun()
+    let outcome = try run.run(
+      ["-o", "film.mp4", server.url("plain.mp4")],
+      wrapper: [
+        "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
+        "inject=\(call):error=EIO",
+      ])
+    expectFailure(outcome, 42, of: run, keepsPart: true)
+  }
+
+  @Test func resultKeepsNoRoomThatItDoesNotNeed() throws {
+    let run = try VidfetchRun()
+    try NoisyFilm.write(to: run.file("noise.mp4"), frames: 900)
+    try LargeFilm.write(to: run.file("hollow.mp4"), hole: 200 << 20)
+    #expect(fileSize(run.file("noise.mp4")) ?? 0 > 33 << 20, "large enough for room ahead")
+    for name in ["noise", "hollow"] {
+      let result = run.file("\(name).mov")
+      let outcome = try run.run(["-o", result, run.file("\(name).mp4")])
+      try expectSuccess(outcome, at: result)
+      let size = try #require(fileSize(result))
+      #expect(allocatedBytes(result) <= size + (64 << 10))
+    }
+  }
+
   @Test func replacedSourceLeavesNoRecordThatTheNextRunBelieves() throws {
     let run = try VidfetchRun()
     let root = run.file("root")

@@ -68,9 +68,11 @@ struct BlockShift: Hashable {
     var position = offset
     while position < size {
       if cancellation?.isCancelled == true { throw SystemError("fallocate", errno: ECANCELED) }
-      let count = min(Self.writeBackPiece, size - position)
-      // A failure shows in the final fsync.
-      _ = vf_finish_writeback(sink, position, count)
+      let (start, count) = (position, min(Self.writeBackPiece, size - position))
+      do throws(SystemError) {
+        // A failure that is told here would not come out of the final fsync any more.
+        _ = try retryingInterrupts("sync_file_range") { vf_finish_writeback(sink, start, count) }
+      } catch  where [ENOSYS, EINVAL, ESPIPE].contains(error.number) {}
       position += count
     }
   }

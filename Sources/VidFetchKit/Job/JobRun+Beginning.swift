@@ -70,6 +70,7 @@ extension JobRun {
     if case .unusable(let bytes) = part.found {
       emit(.restart(reason: .partUnusable, bytes: bytes))
     }
+    if !target.savesDisk { part.takesRoomAhead() }
     var settings = request.transfer
     // What comes far ahead of the export would have to wait on the disk.
     if target.savesDisk { settings.connections = 1 }
