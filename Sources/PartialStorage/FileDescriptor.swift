@@ -144,9 +144,9 @@ package final class FileDescriptor: Sendable {
   /// until it runs its program.
   package func unlock() { _ = flock(rawValue, LOCK_UN) }
 
-  /// Takes a lock that keeps exclusive ones away, as far as that can be had; it ends with this
-  /// descriptor.
-  package func shareLock() { _ = flock(rawValue, LOCK_SH | LOCK_NB) }
+  /// Takes a lock that keeps exclusive ones away, and ends with this descriptor; false where it can't be
+  /// had at once.
+  package func shareLock() -> Bool { flock(rawValue, LOCK_SH | LOCK_NB) == 0 }
 
   /// Takes an exclusive lock that ends with this descriptor; false where another process holds it.
   package func tryLock() throws(SystemError) -> Bool {

@@ -12,11 +12,14 @@ package final class Folder: Sendable {
   package let path: String
   /// The folders that had to be made, outermost first.
   private let made: [String]
+  /// Whether no run that made this folder removes it while this object lives, be it empty.
+  let isHeld: Bool
 
   private init(descriptor: FileDescriptor, path: String, made: [String]) {
     self.descriptor = descriptor
     self.path = path
     self.made = made
+    isHeld = descriptor.shareLock()
   }
 
   /// Opens a folder that must exist.
@@ -56,7 +59,6 @@ package final class Folder: Sendable {
       }
     }
     let folder = try existing(whole)
-    folder.descriptor.shareLock()
     return Folder(descriptor: folder.descriptor, path: folder.path, made: made)
   }
 
@@ -77,7 +79,6 @@ package final class Folder: Sendable {
       guard status.owner == geteuid(), status.mode & 0o077 == 0 else {
         throw SystemError("open", errno: EPERM)
       }
-      descriptor.shareLock()
       return Folder(descriptor: descriptor, path: path, made: wasMade ? [path] : [])
     } catch {
       throw FetchError(

@@ -22,10 +22,11 @@ package final class OutputFile: Sendable {
   package let folder: Folder
   /// The hidden name, where the file needs one.
   private let hiddenName: String?
-  private let stagingName: String
+  /// The name that it may pass through to replace another; nil for one whose job holds no lock.
+  private let stagingName: String?
 
   private init(
-    descriptor: FileDescriptor, folder: Folder, hiddenName: String?, stagingName: String
+    descriptor: FileDescriptor, folder: Folder, hiddenName: String?, stagingName: String?
   ) {
     self.descriptor = descriptor
     self.folder = folder
@@ -49,7 +50,7 @@ package final class OutputFile: Sendable {
     } catch {
       throw error.fetchError("making a file in \(folder.path)")
     }
-    if !isNamed, let output = try nameless(in: folder, stem: stem) { return output }
+    if !isNamed, let output = try nameless(in: folder, stagingName: staging) { return output }
     let hidden = stem + ".out"
     do throws(SystemError) {
       try folder.remove(hidden)
@@ -65,15 +66,19 @@ package final class OutputFile: Sendable {
   /// Makes an empty output that nobody can see, without a name of any kind; nil where this file system
   /// or kernel has no `O_TMPFILE`.
   ///
-  /// Needs no lock, unless it is to replace something.
-  package static func nameless(
-    in folder: Folder, stem: String
+  /// Needs no lock, and can't replace anything.
+  package static func nameless(in folder: Folder) throws(FetchError) -> OutputFile? {
+    try nameless(in: folder, stagingName: nil)
+  }
+
+  private static func nameless(
+    in folder: Folder, stagingName: String?
   ) throws(FetchError) -> OutputFile? {
     guard access("/proc/self/fd", X_OK) == 0 else { return nil }
     do throws(SystemError) {
       let descriptor = try FileDescriptor.open(".", in: folder.descriptor, O_RDWR | vf_O_TMPFILE)
       return OutputFile(
-        descriptor: descriptor, folder: folder, hiddenName: nil, stagingName: stem + ".new")
+        descriptor: descriptor, folder: folder, hiddenName: nil, stagingName: stagingName)
     } catch {
       if [EOPNOTSUPP, EISDIR, ENOENT, EINVAL].contains(error.number) { return nil }
       throw error.fetchError("making a file in \(folder.path)")
@@ -120,7 +125,7 @@ package final class OutputFile: Sendable {
   /// Forgets an output that is not to be published; what has no name goes with its descriptor.
   package func discard() {
     if let hiddenName { try? folder.remove(hiddenName) }
-    try? folder.remove(stagingName)
+    if let stagingName { try? folder.remove(stagingName) }
   }
 
   private func take(_ name: String) throws(SystemError) -> Bool {
@@ -149,11 +154,13 @@ package final class OutputFile: Sendable {
 
   private func replace(_ name: String) throws(SystemError) {
     let directory = folder.descriptor.rawValue
-    var old = stagingName
+    let old: String
     if let hiddenName {
       try requireOwn(hiddenName)
       old = hiddenName
     } else {
+      guard let stagingName else { throw SystemError("renameat", errno: ENOLCK) }
+      old = stagingName
       // A nameless file can't replace a name in one step, so it gets a hidden one first.
       try folder.remove(stagingName)
       try link(to: stagingName)

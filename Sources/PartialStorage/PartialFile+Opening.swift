@@ -63,7 +63,8 @@ extension PartialFile {
     let isNew = names(of: key, takesSuffix).allSatisfy { name in
       !folder.contains(name) && !folder.contains(name + ".json")
     }
-    guard isNew, let memory = try? FileDescriptor.inMemory() else {
+    // A file of its own would keep the folder where nothing else does.
+    guard isNew, folder.isHeld, let memory = try? FileDescriptor.inMemory() else {
       return try open(
         in: folder, key: key, takesSuffix: takesSuffix, host: host, cancellation: cancellation)
     }
@@ -71,12 +72,13 @@ extension PartialFile {
       place: .memory(memory), folder: folder, key: key, takesSuffix: takesSuffix,
       name: name(of: key, 1), found: .nothing, isFromAnotherBoot: false,
       record: ResumeRecord(resource: key.digest, bootID: host.boot), host: host, foreign: [],
-      memoryLimit: memoryLimit)
+      memoryLimit: memoryLimit, cancellation: cancellation)
   }
 
   /// Opens the part's file, for what is in memory.
   func reopened() throws(FetchError) -> PartialFile {
-    try Self.open(in: folder, key: key, takesSuffix: takesSuffix, host: host)
+    try Self.open(
+      in: folder, key: key, takesSuffix: takesSuffix, host: host, cancellation: cancellation)
   }
 
   private static func names(of key: ResourceKey, _ takesSuffix: Bool) -> [String] {

@@ -26,6 +26,7 @@ package final class PartialFile: ByteSink {
   private static let calm = Duration.seconds(10)
   /// What is lost with the process costs no more than what comes between two records.
   package static let memoryLimit = recordInterval.bytes
+  private static let copiedPiece: Int64 = 64 << 10
 
   private struct State {
     var record: ResumeRecord
@@ -48,7 +49,6 @@ package final class PartialFile: ByteSink {
     var room: RoomAhead?
     /// Whether a body was let in, so that the bytes may have readers.
     var isPlaced = false
-    var firstWrite: ContinuousClock.Instant?
     var name: String
     var foreign: [String]
   }
@@ -65,12 +65,18 @@ package final class PartialFile: ByteSink {
   let host: HostIdentity
   private let opened = ContinuousClock.now
   private let state: Locked<State>
+  /// Held while a part in memory gets its file; taken before `state`.
+  private let settling = Locked(())
+  /// Looked at while a part that is in the way is copied.
+  let cancellation: CancellationFlag?
 
   init(
     place: PartPlace, folder: Folder, key: ResourceKey, takesSuffix: Bool, name: String,
     found: Found, isFromAnotherBoot: Bool, record: ResumeRecord, host: HostIdentity,
-    foreign: [String], memoryLimit: Int64 = PartialFile.memoryLimit
+    foreign: [String], memoryLimit: Int64 = PartialFile.memoryLimit,
+    cancellation: CancellationFlag? = nil
   ) {
+    self.cancellation = cancellation
     self.folder = folder
     self.memoryLimit = memoryLimit
     self.key = key
@@ -157,7 +163,6 @@ package final class PartialFile: ByteSink {
         failure = error
         return (nil, nil)
       }
-      state.firstWrite = state.firstWrite ?? .now
       state.record.ranges.insert(range)
       state.sinceRecord += range.count
       state.unsynced += range.count
@@ -272,7 +277,7 @@ package final class PartialFile: ByteSink {
   package func publish(
     as newName: String, replacing: Bool, mode: UInt32
   ) throws(FetchError) {
-    let (directory, file) = (folder.descriptor.rawValue, try settled())
+    let (directory, file) = (folder.descriptor.rawValue, try settled(takesLess: false))
     do throws(SystemError) {
       try file.sync()
       guard !isReplaced else { throw SystemError("linkat", errno: ENOENT) }
@@ -372,7 +377,6 @@ package final class PartialFile: ByteSink {
     state.withLock { state in
       state.recordFile = nil
       state.isPlaced = false
-      state.firstWrite = nil
       state.room = state.room.map { _ in RoomAhead() }
       let resource = state.record.resource
       state.record = ResumeRecord(resource: resource, bootID: host.boot)
@@ -407,29 +411,37 @@ package final class PartialFile: ByteSink {
     return true
   }
 
-  /// Gives a part that is still in memory its file, once it has been there for a second.
+  /// Gives a part that is still in memory its file, once it has been open for a second, be it that
+  /// nothing has come: a run that waits holds its lock.
   ///
   /// On the job's thread.
   package func settleIfDue() throws(FetchError) {
-    let isDue = state.withLock { state in
-      guard case .memory = state.place, let firstWrite = state.firstWrite else { return false }
-      return firstWrite.duration(to: .now) >= Self.recordInterval.time
-    }
-    if isDue { try settle() }
+    guard opened.duration(to: .now) >= Self.recordInterval.time, !holdsName else { return }
+    try settle()
   }
 
   /// Gives a part that is in memory its file, its lock and its record, with all that has come.
   ///
-  /// - Throws: `.output` where another run holds the part by now, and the disk's own errors.
-  package func settle() throws(FetchError) { _ = try settled() }
+  /// - Throws: `.output` where another run holds the part by now, or has left more of it behind than is
+  ///   here, and the disk's own errors; what is in memory stays as it is.
+  package func settle() throws(FetchError) { _ = try settled(takesLess: false) }
 
-  private func settled() throws(FetchError) -> FileDescriptor {
+  /// Gives a part that is in memory its file where it is to be resumed, with as much as the disk takes.
+  ///
+  /// Nothing may be writing or reading any more. Returns whether another run will find anything.
+  package func keep() -> Bool {
+    let file = try? settled(takesLess: true)
+    flushRecord()
+    return file != nil && !ranges.isEmpty && folder.contains(recordName)
+  }
+
+  private func settled(takesLess: Bool) throws(FetchError) -> FileDescriptor {
+    // Both threads may find that it is time.
     var failure: FetchError?
-    // Nothing may come in between, and the wait is short: what is in memory is small.
-    let file = state.withLock { state -> FileDescriptor? in
-      if let file = state.place.file { return file }
+    let file = settling.withLock { _ -> FileDescriptor? in
+      if let file = state.withLock({ $0.place.file }) { return file }
       do throws(FetchError) {
-        return try settle(&state)
+        return try settle(takesLess: takesLess)
       } catch {
         failure = error
         return nil
@@ -439,25 +451,61 @@ package final class PartialFile: ByteSink {
     return file
   }
 
-  private func settle(_ state: inout State) throws(FetchError) -> FileDescriptor {
-    let memory = state.place.readable
+  private func settle(takesLess: Bool) throws(FetchError) -> FileDescriptor {
     let part = try reopened()
+    guard part.found != .resumable || part.ranges.byteCount < ranges.byteCount else {
+      part.release()
+      throw FetchError(
+        .output, "another run has fetched more of this in the meantime",
+        reason: "\(folder.path)/\(part.name) is its part",
+        recovery: "run the same command again to continue that")
+    }
     do throws(SystemError) {
-      // What another run may have left in the meantime is no better than what is here.
       try part.clear()
+      // Its room is had before the bytes take what is left.
+      part.flushRecord()
+    } catch {
+      part.remove()
+      throw error.fetchError("starting \(folder.path)/\(part.name) over")
+    }
+    var failure: SystemError?
+    // Nothing may come in between, and the wait is short: what is in memory is small.
+    let file = state.withLock { state -> FileDescriptor? in
+      let memory = state.place.readable
       let (file, name, foreign) = part.handOver()
-      for range in state.record.ranges.ranges {
-        try file.write(
-          memory.bytes(at: range.lowerBound, count: Int(range.count)), at: range.lowerBound)
+      let copied: ByteRangeSet
+      (copied, failure) = Self.copy(state.record.ranges, from: memory, to: file)
+      if failure != nil {
+        guard takesLess, !copied.isEmpty else { return nil }
+        state.record.ranges = copied
       }
       state.place = .both(memory: memory, file)
       state.name = name
       state.foreign = foreign
       writeRecord(&state)
       return file
+    }
+    if let file { return file }
+    part.remove()
+    throw failure?.fetchError("writing \(folder.path)/\(part.name)") ?? .cancelled
+  }
+
+  private static func copy(
+    _ ranges: ByteRangeSet, from memory: FileDescriptor, to file: FileDescriptor
+  ) -> (ByteRangeSet, SystemError?) {
+    var copied = ByteRangeSet()
+    do throws(SystemError) {
+      for range in ranges.ranges {
+        var offset = range.lowerBound
+        while let piece = ByteRange(offset, min(offset + copiedPiece, range.upperBound)) {
+          try file.write(memory.bytes(at: offset, count: Int(piece.count)), at: offset)
+          copied.insert(piece)
+          offset = piece.upperBound
+        }
+      }
+      return (copied, nil)
     } catch {
-      part.remove()
-      throw error.fetchError("writing \(folder.path)/\(state.name)")
+      return (copied, error)
     }
   }
 

@@ -81,4 +81,46 @@ struct SmallBodyTests {
       #expect(run.leftovers() == ["work/out/resume_a.mp4"])
     }
   }
+
+  @Test func failureDoesNotTakeTheFolderFromARunThatWaitsWithAPathInIt() throws {
+    let server = try FaultServer()
+    let run = try VidfetchRun()
+    let failing = try run.start(
+      ["--retries", "0", "-d", "out", server.url("~delay=1.2/none.mp4")])
+    try waitUntil("the folder") { folderNames(run.work).contains("out") }
+    let waiting = try run.start(
+      ["-o", "out/film.mp4", server.url("~delay=0.9/~rate=300000/resume_a.mp4")])
+    #expect(try failing.wait().status == .exited(20))
+    try expectSuccess(waiting.wait(), at: run.file("out/film.mp4"), equalTo: "resume_a.mp4")
+  }
+
+  /// A run that waits for its first byte holds its lock like any other.
+  @Test func waitingRunKeepsAnotherAway() throws {
+    let server = try FaultServer()
+    let run = try VidfetchRun()
+    let arguments = ["-o", "film.mp4", server.url("~delay=3&times=1/plain.mp4")]
+    let waiting = try run.start(arguments)
+    try waitUntil("its part") { !VidfetchRun.parts(in: run.work).isEmpty }
+    let second = try run.run(arguments)
+    #expect(second.status == .exited(41), "\(second.stderr)")
+    try expectSuccess(waiting.wait(), at: run.file("film.mp4"), equalTo: "plain.mp4")
+    #expect(run.leftovers() == ["work/film.mp4"])
+  }
+
+  /// Told of a small body first, of which nothing came, and then of one without a length.
+  @Test func bodyThatTurnsOutToHaveNoLengthHasNotChanged() throws {
+    let server = try ScriptedServer(
+      """
+      head = "HTTP/1.1 200 OK\\r\\nETag: \\"v\\"\\r\\nConnection: close\\r\\n"
+      if count == 0: send(head + "Content-Length: %d\\r\\n\\r\\n" % len(film))
+      else:
+          send(head + "Transfer-Encoding: chunked\\r\\n\\r\\n%x\\r\\n" % len(film))
+          send(film + b"\\r\\n0\\r\\n\\r\\n")
+      """, setUp: "film = open(\"\(FixtureFile.media("plain.mp4"))\", \"rb\").read()")
+    let run = try VidfetchRun()
+    let outcome = try run.run(["--progress", "json", "-o", "film.mp4", server.url("film.mp4")])
+    try expectSuccess(outcome, at: run.file("film.mp4"), equalTo: "plain.mp4")
+    #expect(!outcome.stderr.contains("remote_changed"), "\(outcome.stderr)")
+    #expect(run.leftovers() == ["work/film.mp4"])
+  }
 }

@@ -4,6 +4,7 @@ import FetchCore
 import Foundation
 import Glibc
 import PartialStorage
+import TestSupport
 import Testing
 
 @Suite struct MemoryPartTests {
@@ -98,17 +99,75 @@ import Testing
     }
   }
 
-  @Test func afterASecondItHasItsFile() throws {
+  @Test(arguments: [true, false])
+  func afterASecondItHasItsFileBeItEmpty(isEmpty: Bool) throws {
     let scratch = try Scratch()
     let part = try open(scratch)
     try part.settleIfDue()
-    _ = try part.place(total: 9)
-    try part.write([1], at: 0)
-    try part.settleIfDue()
+    if !isEmpty {
+      _ = try part.place(total: 9)
+      try part.write([1], at: 0)
+      try part.settleIfDue()
+    }
     #expect(scratch.names.isEmpty, "not at once")
     Thread.sleep(forTimeInterval: 1.01)
     try part.settleIfDue()
     #expect(scratch.names == [part.name, part.recordName])
+    let error = #expect(throws: FetchError.self) { try reopen(scratch) }
+    #expect(error?.code == .output, "it holds the lock")
+  }
+
+  @Test func partThatAnotherRunLeftMeanwhileIsNotLost() throws {
+    let scratch = try Scratch()
+    let waiting = try open(scratch)
+    let slow = try begun(scratch, bytes: 100)
+    do {
+      let other = try begun(scratch)
+      try other.settle()
+    }
+    for part in [waiting, slow] {
+      let error = #expect(throws: FetchError.self) { try part.settle() }
+      #expect(error?.code == .output)
+      part.remove()
+    }
+    let next = try reopen(scratch)
+    #expect(next.found == .resumable && next.ranges.byteCount == 5000)
+    #expect(next.record.strongETag == "\"v1\"")
+  }
+
+  @Test func partThatHoldsLessGivesWay() throws {
+    let scratch = try Scratch()
+    let part = try begun(scratch)
+    do {
+      let other = try begun(scratch, bytes: 100)
+      try other.settle()
+    }
+    try part.settle()
+    #expect(scratch.content(part.name) == [UInt8](repeating: 7, count: 5000))
+  }
+
+  @Test(.enabled(if: MountedDisk.isPossible(.tmpfs), "no tmpfs can be mounted here"))
+  func fullDiskKeepsWhatFits() throws {
+    let disk = try MountedDisk(.tmpfs, megabytes: 1)
+    let folder = try Folder.existing(disk.path)
+    let noise = (0..<900_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    do {
+      let part = try PartialFile.openInMemory(in: folder, key: key, takesSuffix: false)
+      #expect(try part.place(total: 1_000_000))
+      part.updateRecord { $0.strongETag = "\"v1\"" }
+      try part.write(noise, at: 0)
+      _ = FileManager.default.createFile(
+        atPath: disk.file("other"), contents: Data(count: 700_000))
+      let error = #expect(throws: FetchError.self) { try part.settle() }
+      #expect(error?.code == .diskFull)
+      #expect(part.ranges.byteCount == 900_000, "nothing that is in memory is lost")
+      #expect(part.keep())
+      part.release()
+    }
+    let next = try PartialFile.open(in: folder, key: key, takesSuffix: false)
+    let kept = Int(next.ranges.byteCount)
+    #expect(next.found == .resumable && (100_000..<400_000).contains(kept), "\(kept)")
+    #expect(try next.descriptor.bytes(at: 0, count: kept) == Array(noise[..<kept]))
   }
 
   @Test func biggerVersionThanReadersCanBeGivenIsAnotherPart() throws {

@@ -99,11 +99,23 @@ import Testing
     #expect(scratch.names == ["a"])
   }
 
+  @Test func outputOfAJobWithoutALockTouchesNoHiddenName() throws {
+    let scratch = try Scratch()
+    let folder = try scratch.folder()
+    guard let output = try OutputFile.nameless(in: folder) else { return }
+    try scratch.write(".key.new", [1])
+    try scratch.write("film.mp4", [2])
+    #expect(throws: FetchError.self) { try output.publish(as: "film.mp4", replacing: true) }
+    output.discard()
+    #expect(scratch.names == [".key.new", "film.mp4"])
+    #expect(scratch.content("film.mp4") == [2])
+  }
+
   @Test func folderThatAnotherJobIsAboutToFillStays() throws {
     let scratch = try Scratch()
     let maker = try Folder.made(scratch.path + "/a")
     do {
-      let other = try Folder.made(scratch.path + "/a")
+      let other = try Folder.existing(scratch.path + "/a")
       maker.removeIfMadeAndEmpty()
       #expect(!other.isGone && scratch.names == ["a"])
     }

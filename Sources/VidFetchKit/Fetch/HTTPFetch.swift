@@ -368,8 +368,12 @@ final class HTTPFetch: ExchangeDelegate {
     if let refusal = refusal(total: total) { return discard(.report(refusal)) }
     if have == 0 {
       do throws(FetchError) {
-        // A retry that is told of another size gets another version.
-        guard try part.place(total: total) else { return discard(.report(afterChange())) }
+        guard try part.place(total: total) else {
+          // Told of a small body before, and no byte of that came: nothing is known to have changed.
+          return discard(
+            .report(
+              part.ranges.isEmpty ? .restart(.partUnusable, bytes: 0) : afterChange()))
+        }
       } catch {
         return discard(.report(.failed(error)))
       }

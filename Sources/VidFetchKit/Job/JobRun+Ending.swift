@@ -101,8 +101,8 @@ extension JobRun {
   /// Lets go of the part; returns whether the next run will find it.
   @discardableResult
   func leave(_ part: PartialFile, keeping: Bool) -> Bool {
-    let isKept = keeping && !part.ranges.isEmpty && (try? part.settle()) != nil
-    if isKept { part.flushRecord() } else { part.remove() }
+    let isKept = keeping && !part.ranges.isEmpty && part.keep()
+    if !isKept { part.remove() }
     // Whoever hears of the result may begin anew at once.
     part.release()
     return isKept

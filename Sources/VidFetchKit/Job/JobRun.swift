@@ -264,7 +264,7 @@ final class JobRun {
   /// Hidden names need the part's lock; without one, an output does that needs none of them.
   private func makeOutput(in folder: Folder) throws(FetchError) -> OutputFile {
     if let anyPart, !anyPart.holdsName {
-      if let output = try OutputFile.nameless(in: folder, stem: outputStem) { return output }
+      if let output = try OutputFile.nameless(in: folder) { return output }
       try anyPart.settle()
     }
     return try OutputFile.make(in: folder, stem: outputStem)
