@@ -87,14 +87,15 @@ class Running:
         """The peer's command for this case."""
         base = self.host.secure_base if self.case.secure else self.host.base
         listed = os.path.join(self.bench.work, "list")
+        count = self.case.count_for(peer)
         many = "%smany/%s/" % (base, os.path.splitext(self.case.source)[0])
         if self.case.is_batch:
             with open(listed, "w") as file:
-                file.writelines("%s%d.mp4\n" % (many, i + 1) for i in range(self.case.count))
+                file.writelines("%s%d.mp4\n" % (many, i + 1) for i in range(count))
         return peers.command(peer, {
             "url": base + self.case.where + self.case.source, "many": many,
             "local": shlex.quote(self.bench.paths[self.case.source]), "list": listed,
-            "count": str(self.case.count), "options": "",
+            "count": str(count), "options": "",
             "vidfetch": shlex.quote(self.bench.options.vidfetch),
             **peers.certificates(self.host.authority if self.case.secure else None)})
 
@@ -102,19 +103,29 @@ class Running:
         """Runs a peer once, in an empty folder; what it took goes to its row."""
         folder = os.path.join(self.bench.work, "here")
         os.mkdir(folder)
+        count = self.case.count_for(peer)
         try:
             run = measure.run(self.command(peer), folder, self.enter, self.bench.environment)
             if number == 0 and peer.makes != "nothing":
                 fault, row["remark"], row["output"] = outputs.judge(
                     folder, peer.makes, self.bench.source(self.case.source),
-                    self.bench.paths[self.case.source], self.case.count)
+                    self.bench.paths[self.case.source], count)
                 if fault:
                     raise measure.Failed(fault)
-            row["runs"].append({"round": number, **run})
+                if count != self.case.count:
+                    row["output"] *= self.case.count // count
+                    row["remark"] = ", ".join(filter(None, [
+                        row["remark"], "%d files, scaled" % count]))
+            row["runs"].append({"round": number, **figures.scaled(run, self.case.count / count)})
         except measure.Failed as failure:
             row["failed"] = str(failure)
         finally:
-            shutil.rmtree(folder)
+            if self.case.is_batch:
+                # ext4 passes over files that were deleted in the last minutes, one by one, whenever
+                # it makes a new one: the next command would pay for it.
+                os.rename(folder, "%s-%d" % (folder, time.monotonic_ns()))
+            else:
+                shutil.rmtree(folder)
             # What was left unwritten must not be paid for by the next command.
             os.sync()
 

@@ -27,6 +27,12 @@ def schedule(rounds):
             for case, count in enumerate(rounds) if number < count]
 
 
+def scaled(run, factor):
+    """A run's figures as if it had done so many times as much; memory is what it was."""
+    return {name: value if name == "resident" or value is None else value * factor
+            for name, value in run.items()}
+
+
 def median(runs, figure):
     """The median of a figure over runs, or None where none has it."""
     values = [run[figure] for run in runs if run.get(figure) is not None]

@@ -25,6 +25,11 @@ class Peer:
     template: str
     makes: str = "file"
 
+    @property
+    def is_slow(self):
+        """Whether a batch of thousands would take it minutes."""
+        return self.makes == "batch" and "{vidfetch}" not in self.template
+
 
 FILE = [
     Peer("curl", ("curl",), "curl -sS -f {curl_ca} -o in {url}", "download"),

@@ -68,6 +68,11 @@ class Ratios(unittest.TestCase):
         ours, theirs = a_row("vidfetch", [1, 9, 1]), a_row("curl", [2, None, 4])
         self.assertEqual(figures.ratio(ours["runs"], theirs["runs"], "wall"), 0.375)
 
+    def test_a_part_of_a_batch_stands_for_all_of_it(self):
+        run = {"wall": 2.0, "cpu": 3, "resident": 7, "written": 10, "cancelled": None}
+        self.assertEqual(figures.scaled(run, 20), {
+            "wall": 40.0, "cpu": 60, "resident": 7, "written": 200, "cancelled": None})
+
     def test_nothing_in_common_is_no_ratio(self):
         ours, theirs = a_row("vidfetch", [1, None]), a_row("curl", [None, 4])
         self.assertIsNone(figures.ratio(ours["runs"], theirs["runs"], "wall"))
