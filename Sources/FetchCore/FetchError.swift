@@ -76,6 +76,8 @@ package struct FetchError: Error, Sendable, Hashable, Codable {
   package var recovery: String?
   /// How many seconds the server wants to be left alone, where it said so.
   package var retryAfter: Int?
+  /// Whether another run is at work on the same thing, so that this passes with it.
+  package var isHeld = false
 
   package init(
     _ code: OutcomeCode, _ message: String, reason: String? = nil, recovery: String? = nil,
@@ -86,6 +88,15 @@ package struct FetchError: Error, Sendable, Hashable, Codable {
     self.reason = reason
     self.recovery = recovery
     self.retryAfter = retryAfter
+  }
+
+  /// Another run holds the part of this.
+  package static func held(_ part: String) -> FetchError {
+    var error = FetchError(
+      .output, "another run is fetching this to the same folder", reason: "\(part) is locked",
+      recovery: "wait for it, or use another folder")
+    error.isHeld = true
+    return error
   }
 
   /// The work was cancelled.

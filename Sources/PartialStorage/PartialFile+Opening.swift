@@ -45,10 +45,7 @@ extension PartialFile {
       if error.number == ECANCELED { throw .cancelled }
       throw error.fetchError("opening the part \(folder.path)/\(names[0])")
     }
-    throw FetchError(
-      .output, "another run is fetching this to the same folder",
-      reason: "\(folder.path)/\(names[0]) is locked",
-      recovery: "wait for it, or use another folder")
+    throw .held("\(folder.path)/\(names[0])")
   }
 
   /// Opens the part of a resource that may turn out to be small: where none stands in the folder,

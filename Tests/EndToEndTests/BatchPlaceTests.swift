@@ -46,6 +46,44 @@ struct BatchPlaceTests {
     #expect(try run.archive("archive") == ["ok"] + shelf.names.map { "\(out)/\($0)" })
   }
 
+  /// Each item is one run's; what the other is at work on is waited for, not failed.
+  @Test(arguments: [["--archive", "archive"], ["--skip-existing"]])
+  func twoBatchesOfOneListShareIt(_ option: [String]) throws {
+    let shelf = try FilmShelf(8)
+    let server = try FaultServer(root: shelf.path)
+    let run = try VidfetchRun()
+    let list = try run.list(shelf.names.map { server.url("~rate=30000/\($0)") })
+    let words = ["-i", list, "-d", "out", "-x", "1", "-j", "3", "--json"] + option
+    let processes = [try run.start(words), try run.start(words)]
+    let outcomes = try processes.map { try $0.wait() }
+    let outputs = try outcomes.map { try BatchOutput($0) }
+    for (outcome, output) in zip(outcomes, outputs) {
+      #expect(outcome.status == .exited(0), "\(outcome.stderr)")
+      #expect(output.results.count == 8 && output.failures.isEmpty)
+    }
+    try shelf.expectEach(shelf.names, in: run.file("out"))
+    for name in shelf.names {
+      let made = try outputs.count { try $0.result(name).skipped == nil }
+      #expect(made == 1, "\(name)")
+    }
+  }
+
+  /// One alone has nothing else to do meanwhile, and nobody else's file will do for it.
+  @Test func anItemThatAnotherRunHoldsIsAFailureWhereItsFileWillNotDo() throws {
+    let shelf = try FilmShelf(2)
+    let server = try FaultServer(root: shelf.path)
+    let run = try VidfetchRun()
+    let list = try run.list(shelf.names.map { server.url("~rate=15000/\($0)") })
+    let words = ["-i", list, "-d", "out", "-x", "1", "-j", "2", "--json"]
+    let first = try run.start(words)
+    try waitUntil("its parts") { VidfetchRun.parts(in: run.file("out")).count == 2 }
+    let second = try run.run(words)
+    #expect(second.status == .exited(41), "\(second.stderr)")
+    #expect(try BatchOutput(second).failures == ["output": 2])
+    #expect(try first.wait().status == .exited(0))
+    try shelf.expectEach(shelf.names, in: run.file("out"))
+  }
+
   @Test(.enabled(if: MountedDisk.isPossible(.tmpfs), "no file system can be mounted here"))
   func aFullDiskEndsTheBatchAndLosesNothing() throws {
     let shelf = try FilmShelf(8, of: FixtureFile.media("demo.mp4"))

@@ -50,6 +50,8 @@ final class BatchRun {
   private var items: [Int: Waiting] = [:]
   /// Those of `items` that have another attempt when the others have had their turn.
   private var postponed: [BatchItem] = []
+  /// Those of `items` that other runs are at work on.
+  private var held: HeldItems
   private var atWork: [Int: Running] = [:]
   private var feedHasEnded = false
   private var ending: Ending?
@@ -72,6 +74,7 @@ final class BatchRun {
     self.results = results
     self.earlier = earlier
     let batch = settings.batch
+    held = HeldItems(patience: settings.request.transfer.retryMaxTime)
     reporter = Reporter(
       terminal: terminal, style: settings.style,
       isBatch: settings.isBatch)
@@ -88,6 +91,8 @@ final class BatchRun {
 
   private var isStopping: Bool { ending != nil }
 
+  private var hasNothingLeft: Bool { schedule.isIdle && postponed.isEmpty && held.isEmpty }
+
   /// Runs all items; the signals' thread cancels what runs.
   func run(_ reader: sending ItemReader, _ signals: SignalWatcher?) -> ProcessEnding {
     signals?.setJob { [running] in running.cancelAll() }
@@ -101,9 +106,7 @@ final class BatchRun {
     if settings.batch.jobs > 0 { Processors.allowDescriptors(jobs: settings.batch.jobs) }
     while true {
       begin()
-      if atWork.isEmpty, isStopping || (feedHasEnded && schedule.isIdle && postponed.isEmpty) {
-        break
-      }
+      if atWork.isEmpty, isStopping || (feedHasEnded && hasNothingLeft) { break }
       reporter.expect(items: feed.total)
       let message = inbox.next(timeout: patience)
       take(message, signals)
@@ -134,8 +137,9 @@ final class BatchRun {
         if isStopping { return }
         continue
       }
-      guard !postponed.isEmpty else { return }
-      for item in postponed { addToSchedule(item) }
+      let again = postponed + held.takeDue(at: now)
+      guard !again.isEmpty else { return }
+      for item in again { addToSchedule(item) }
       postponed = []
     }
   }
@@ -234,6 +238,7 @@ final class BatchRun {
     if case .signal(_, let deadline) = ending { consider(deadline) }
     if !isStopping {
       consider(schedule.nextWake(after: now))
+      if schedule.hasTurn { consider(held.due) }
       if jobCount != nil, !atWork.isEmpty { soonest = min(soonest ?? .seconds(1), .seconds(1)) }
     }
     return soonest
@@ -318,6 +323,12 @@ final class BatchRun {
     schedule.ended(job)
     ended += 1
     if result.code == .busy { pause(at.item, for: result.error) }
+    if result.error?.isHeld == true, mayBeMadeByOthers(at.item), held.hold(at.item, at: now) {
+      reporter.hold(result, job: job, attempt: at.attempt, at: now)
+      items[job] = Waiting(item: at.item, attempt: at.attempt)
+      return
+    }
+    held.forget(job)
     if result.code.isRetryable, !isStopping, let most = settings.batch.maxAttempts {
       if at.attempt < most {
         // Another attempt, once the others have had their turn.
@@ -332,6 +343,12 @@ final class BatchRun {
       return
     }
     conclude(at.item, result, attempt: at.attempt)
+  }
+
+  /// Whether a file that another run makes of an item is as good as our own.
+  private func mayBeMadeByOthers(_ item: BatchItem) -> Bool {
+    guard !isStopping, !isSingle, case .fetch(let request) = item.content else { return false }
+    return request.archive != nil || request.existingTarget == .skip
   }
 
   /// The last word on an item.
@@ -389,7 +406,8 @@ final class BatchRun {
 
   /// Has a last word on what was to be attempted once more when the run was ended.
   private func endPostponed() {
-    for (_, waiting) in items.sorted(by: { $0.key < $1.key }) where waiting.attempt > 1 {
+    for (job, waiting) in items.sorted(by: { $0.key < $1.key })
+    where waiting.attempt > 1 || held.contains(job) {
       conclude(waiting.item, interrupted(waiting.item), attempt: 0)
     }
   }

@@ -125,6 +125,21 @@ final class Reporter {
     resize(at: now)
   }
 
+  /// Shows that another run is at work on an item, which is going to be looked at again.
+  func hold(_ result: JobResult, job: Int, attempt: Int, at now: Duration) {
+    let voice = voices.first { $0.job == job }
+    voices.removeAll { $0.job == job }
+    postponed[job] = voice
+    if style.progress == .json, let error = result.error {
+      write(
+        JSONEventWriter.object(of: .retry(attempt: attempt, wait: .zero, error: error), job: job))
+    } else if style.verbosity >= 1 {
+      terminal.writeLine(text.postponed(result))
+    }
+    isDirty = true
+    redraw(at: now, isDue: true)
+  }
+
   /// Shows that an item has failed and will be attempted again; its result as JSON.
   func postpone(
     _ result: JobResult, job: Int, attempt: Int, origin: ItemOrigin, at now: Duration
