@@ -17,7 +17,7 @@ package final class PartialFile: ByteSink {
   }
 
   /// Rewriting the record costs microseconds; losing it costs at most this much.
-  private static let recordInterval = (bytes: Int64(1 << 20), time: Duration.seconds(1))
+  static let recordInterval = (bytes: Int64(1 << 20), time: Duration.seconds(1))
   /// A record up to this size is written in place by one call that a kill can't cut in two.
   private static let singlePage = 4096
   private static let writebackInterval: Int64 = 8 << 20
@@ -26,9 +26,8 @@ package final class PartialFile: ByteSink {
   private static let calm = Duration.seconds(10)
   /// What is lost with the process costs no more than what comes between two records.
   package static let memoryLimit = recordInterval.bytes
-  private static let copiedPiece: Int64 = 64 << 10
 
-  private struct State {
+  struct State {
     var record: ResumeRecord
     var sinceRecord: Int64 = 0
     var lastRecord = ContinuousClock.now
@@ -57,16 +56,16 @@ package final class PartialFile: ByteSink {
   let key: ResourceKey
   let takesSuffix: Bool
   /// The largest body that stays in memory.
-  private let memoryLimit: Int64
+  let memoryLimit: Int64
   package let found: Found
   /// Whether the bytes were written in an earlier boot, so that some must be compared.
   package let isFromAnotherBoot: Bool
   /// Whom the record names as holder.
   let host: HostIdentity
-  private let opened = ContinuousClock.now
-  private let state: Locked<State>
+  let opened = ContinuousClock.now
+  let state: Locked<State>
   /// Held while a part in memory gets its file; taken before `state`.
-  private let settling = Locked(())
+  let settling = Locked(())
   /// Looked at while a part that is in the way is copied.
   let cancellation: CancellationFlag?
 
@@ -388,140 +387,11 @@ package final class PartialFile: ByteSink {
     }
   }
 
-  // MARK: - Memory and disk
-
-  /// Decides where a body is going to stand, before its first byte and before its first reader.
-  ///
-  /// A small body whose size is known stays in memory; any other gets its file now.
-  ///
-  /// - Parameter total: the body's size; nil where only its end will tell.
-  /// - Returns: false where readers use memory already, and it is not for a body of that size: then the
-  ///   part must be started over.
-  /// - Throws: as `settle()` does.
-  package func place(total: Int64?) throws(FetchError) -> Bool {
-    let isSmall = total.map { $0 <= memoryLimit } ?? false
-    let (inMemory, isPlaced) = state.withLock { state in
-      defer { state.isPlaced = true }
-      return (state.place.memory != nil, state.isPlaced)
-    }
-    guard inMemory, !isSmall else { return true }
-    guard !isPlaced else { return false }
-    try settle()
-    state.withLock { $0.place = $0.place.file.map { .disk($0) } ?? $0.place }
-    return true
-  }
-
-  /// Gives a part that is still in memory its file, once it has been open for a second, be it that
-  /// nothing has come: a run that waits holds its lock.
-  ///
-  /// On the job's thread.
-  package func settleIfDue() throws(FetchError) {
-    guard opened.duration(to: .now) >= Self.recordInterval.time, !holdsName else { return }
-    try settle()
-  }
-
-  /// Gives a part that is in memory its file, its lock and its record, with all that has come.
-  ///
-  /// - Throws: `.output` where another run holds the part by now, or has left more of it behind than is
-  ///   here, and the disk's own errors; what is in memory stays as it is.
-  package func settle() throws(FetchError) { _ = try settled(takesLess: false) }
-
-  /// Gives a part that is in memory its file where it is to be resumed, with as much as the disk takes.
-  ///
-  /// Nothing may be writing or reading any more. Returns whether another run will find anything.
-  package func keep() -> Bool {
-    let file = try? settled(takesLess: true)
-    flushRecord()
-    return file != nil && !ranges.isEmpty && folder.contains(recordName)
-  }
-
-  private func settled(takesLess: Bool) throws(FetchError) -> FileDescriptor {
-    // Both threads may find that it is time.
-    var failure: FetchError?
-    let file = settling.withLock { _ -> FileDescriptor? in
-      if let file = state.withLock({ $0.place.file }) { return file }
-      do throws(FetchError) {
-        return try settle(takesLess: takesLess)
-      } catch {
-        failure = error
-        return nil
-      }
-    }
-    guard let file else { throw failure ?? .cancelled }
-    return file
-  }
-
-  private func settle(takesLess: Bool) throws(FetchError) -> FileDescriptor {
-    let part = try reopened()
-    guard part.found != .resumable || part.ranges.byteCount < ranges.byteCount else {
-      part.release()
-      throw FetchError(
-        .output, "another run has fetched more of this in the meantime",
-        reason: "\(folder.path)/\(part.name) is its part",
-        recovery: "run the same command again to continue that")
-    }
-    do throws(SystemError) {
-      try part.clear()
-      // Its room is had before the bytes take what is left.
-      part.flushRecord()
-    } catch {
-      part.remove()
-      throw error.fetchError("starting \(folder.path)/\(part.name) over")
-    }
-    var failure: SystemError?
-    // Nothing may come in between, and the wait is short: what is in memory is small.
-    let file = state.withLock { state -> FileDescriptor? in
-      let memory = state.place.readable
-      let (file, name, foreign) = part.handOver()
-      let copied: ByteRangeSet
-      (copied, failure) = Self.copy(state.record.ranges, from: memory, to: file)
-      if failure != nil {
-        guard takesLess, !copied.isEmpty else { return nil }
-        state.record.ranges = copied
-      }
-      state.place = .both(memory: memory, file)
-      state.name = name
-      state.foreign = foreign
-      writeRecord(&state)
-      return file
-    }
-    if let file { return file }
-    part.remove()
-    throw failure?.fetchError("writing \(folder.path)/\(part.name)") ?? .cancelled
-  }
-
-  private static func copy(
-    _ ranges: ByteRangeSet, from memory: FileDescriptor, to file: FileDescriptor
-  ) -> (ByteRangeSet, SystemError?) {
-    var copied = ByteRangeSet()
-    do throws(SystemError) {
-      for range in ranges.ranges {
-        var offset = range.lowerBound
-        while let piece = ByteRange(offset, min(offset + copiedPiece, range.upperBound)) {
-          try file.write(memory.bytes(at: offset, count: Int(piece.count)), at: offset)
-          copied.insert(piece)
-          offset = piece.upperBound
-        }
-      }
-      return (copied, nil)
-    } catch {
-      return (copied, error)
-    }
-  }
-
-  /// Gives up what this object holds to another one.
-  private func handOver() -> (FileDescriptor, name: String, foreign: [String]) {
-    state.withLock { state in
-      state.isGone = true
-      return (state.place.readable, state.name, state.foreign)
-    }
-  }
-
   // MARK: - The record's file
 
   /// Losing a record costs a restart, never correctness, so failures here are not failures of the
   /// item.
-  private func writeRecord(_ state: inout State) {
+  func writeRecord(_ state: inout State) {
     guard !state.isGone, state.place.file != nil else { return }
     state.sinceRecord = 0
     state.lastRecord = .now
