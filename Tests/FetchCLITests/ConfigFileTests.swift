@@ -29,6 +29,7 @@ import Testing
   @Test(arguments: [
     "limit-rate = 2M", "limit-rate 2M", "--limit-rate=2M", "--limit-rate 2M", "limit-rate=2M",
     "  limit-rate\t2M  ", "# x\n\n  # y\nlimit-rate = 2M\n", "limit-rate = 2M\r\n",
+    "\u{FEFF}limit-rate = 2M\n",
   ])
   func optionIsWrittenInEitherForm(text: String) throws {
     #expect(try arguments(text).limitRate == 2_000_000)
@@ -116,6 +117,14 @@ import Testing
   }
 
   // MARK: - Levels
+
+  @Test func pipeInTheFilesPlaceHoldsUpNobody() throws {
+    let scratch = try ScratchDirectory()
+    mkfifo(scratch.file("config"), 0o600)
+    #expect(throws: SystemError("open", errno: EINVAL)) {
+      try ConfigFile.read(scratch.file("config"))
+    }
+  }
 
   private func complete(
     _ words: [String], _ variables: [String: String] = [:], file: String? = nil

@@ -68,7 +68,9 @@ package enum ConfigFile {
     }
     var options: [GivenOption] = []
     // A carriage return and a line feed are one Character.
-    let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+    let lines = text.drop { $0 == "\u{FEFF}" }.split(omittingEmptySubsequences: false) {
+      $0 == "\n" || $0 == "\r\n"
+    }
     for (index, line) in lines.enumerated() {
       do throws(UsageError) {
         guard let given = try option(trimmed(line), home: home) else { continue }
@@ -93,6 +95,8 @@ package enum ConfigFile {
     do throws(SystemError) {
       var status = stat()
       _ = try retryingInterrupts("stat") { stat(path, &status) }
+      // Nobody may ever write to a pipe.
+      if status.st_mode & S_IFMT == S_IFIFO { throw SystemError("open", errno: EINVAL) }
       let isPrivate = status.st_mode & (S_IRGRP | S_IROTH) == 0
       return Content(try readSmallFile(path), isPrivate: isPrivate)
     } catch {
