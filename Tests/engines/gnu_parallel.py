@@ -101,7 +101,7 @@ def several_hosts(vidfetch):
         for name in ("host-key", "key"):
             done = scene.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", scene.path(name))
             check(done.returncode == 0, done.stderr)
-        urls, client = scene.list(32, seconds=1.0), ""
+        urls, client = scene.list(32, seconds=2.2), ""
         for name in HOSTS:
             port = free_port()
             client += CLIENT.format(name=name, port=port, folder=scene.folder)
@@ -129,7 +129,7 @@ def one_host(vidfetch):
     require("parallel", root=False)
     scene = Scene(vidfetch)
     try:
-        urls = scene.list(32, seconds=1.0)
+        urls = scene.list(32, seconds=2.2)
         return resumes_what_failed(scene, (
             os.path.join(EXAMPLES, "gnu-parallel", "one-host.sh"), scene.path("urls.txt"),
             scene.films, str(SHARDS)), urls)

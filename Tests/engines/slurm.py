@@ -123,7 +123,7 @@ def nodes_die(vidfetch):
     scene = Scene(vidfetch)
     try:
         cluster = Cluster(scene)
-        urls = scene.list(48, seconds=1.2, busy=3)
+        urls = scene.list(48, seconds=2.2, busy=3)
         job = cluster.submit("--array=1-%d" % SHARDS, "--cpus-per-task=1", "--mem=10")
 
         until(lambda: all(films_of(scene, name) >= 2 for name in NODES), "two films of each node")
