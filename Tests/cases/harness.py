@@ -185,6 +185,16 @@ class Bench:
         holds = found == most if exactly and lanes == 1 else found <= most * lanes
         return self.check(what, holds, found)
 
+    def slow(self, rate, only_first=True):
+        """A fault that keeps a run at so many bytes a second over all of its connections.
+
+        With `only_first` a run after it is fast. A small film that is here within a second never has
+        a part, which is what a case may wait for.
+        """
+        lanes = max(1, self.connections)
+        once = "&times=%d&gets=1" % lanes if only_first else ""
+        return "~rate=%d%s" % (rate // lanes, once)
+
     # ------------------------------------------------------------ running
     def folder(self):
         self.runs += 1

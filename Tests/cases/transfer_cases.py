@@ -40,7 +40,7 @@ def part_size(run):
 
 def d04(bench):
     reference = undisturbed(bench)
-    slow = "~rate=20000&times=1&gets=1/resume_a.mp4"
+    slow = bench.slow(20000) + "/resume_a.mp4"
 
     def interrupted(title, run, number):
         bench.check(title + ": ended by " + signal_name(number), run.status in
@@ -200,7 +200,7 @@ def d11(bench):
 
     for title, fault in (("plainly", ""), ("416 with a size", "~r416=1&after=1&gets=1/"),
                          ("416 without one", "~r416=bare&after=1&gets=1/")):
-        path = "~rate=90000&times=1&gets=1/%sresume_a.mp4" % fault
+        path = "%s/%sresume_a.mp4" % (bench.slow(45000), fault)
         run = complete_part(path)
         bench.check(title + ": publishing onto another's file fails", run.status == 41,
                     "%s %s" % (run.status, run.err))
@@ -227,7 +227,7 @@ def d11(bench):
     bench.good("unknown length, killed after the last byte, again", again, "resume_a.mp4")
     bench.check_requests("unknown length: no endless loop", len(bench.server.gets()), 5)
 
-    path = "~rate=90000&times=1&gets=1/resume_a.mp4"
+    path = bench.slow(45000) + "/resume_a.mp4"
     run = complete_part(path)
     if run.part_path():
         with open(run.part_path(), "ab") as file:
@@ -237,7 +237,7 @@ def d11(bench):
     bench.check("part 100 bytes too long: byte-identical",
                 os.path.exists(again.target) and digest(again.target) == reference)
 
-    path = "~rate=90000&times=1&gets=1/~change=1&alt=plain.mp4/resume_a.mp4"
+    path = bench.slow(45000) + "/~change=1&alt=plain.mp4/resume_a.mp4"
     run = complete_part(path)
     again = bench.run(path, folder=run.folder)
     bench.good("changed to a shorter file", again, "plain.mp4")
@@ -362,7 +362,8 @@ def d14(bench):
                 bench.check(title + ": not in the file", not leaks(body))
     # The part and its record, while they are there.
     run, process = bench.start(
-        "http://viewer:P4ssw0rd@127.0.0.1:%d/~rate=20000/plain.mp4" % port, "-H",
+        "http://viewer:P4ssw0rd@127.0.0.1:%d/%s/plain.mp4" % (
+            port, bench.slow(20000, only_first=False)), "-H",
         "X-Key: K3Y-value", "-b", "sid=C00kie7")
     until(lambda: len(run.parts) == 2 and part_size(run) > 8192, 20)
     process.kill()
