@@ -60,7 +60,7 @@ final class WriteBack: Sendable {
       try WorkerThread.start("write-back") { [monitor] in
         var unflushed: Int64 = 0
         while case .start(let range)? = Self.turn(monitor) {
-          _ = vf_start_writeback(own, range.lowerBound, range.count)
+          RangeSync.begin(range, of: own)
           unflushed += range.count
           guard unflushed >= Self.flushStep else { continue }
           unflushed = 0

@@ -119,25 +119,6 @@ package final class FileDescriptor: Sendable {
     _ = try retryingInterrupts("fdatasync") { fdatasync(rawValue) }
   }
 
-  /// Starts write-back of a range, so that a later sync finds little to do.
-  ///
-  /// Never fails.
-  package func startWriteback(_ range: ByteRange) {
-    _ = vf_start_writeback(rawValue, range.lowerBound, range.count)
-  }
-
-  /// Waits until a range of the data is written, as far as this file system can tell.
-  ///
-  /// An error of the disk is told once to each opening of a file: one that is told here would not come
-  /// out of `sync()` any more.
-  package func finishWriteback(_ range: ByteRange) throws(SystemError) {
-    do throws(SystemError) {
-      _ = try retryingInterrupts("sync_file_range") {
-        vf_finish_writeback(rawValue, range.lowerBound, range.count)
-      }
-    } catch  where [ENOSYS, EINVAL, ESPIPE].contains(error.number) {}
-  }
-
   /// Gives back the lock that `tryLock()` took.
   ///
   /// Closing does not always do that: a child that is just being made may hold the same open file

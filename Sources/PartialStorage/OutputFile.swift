@@ -94,7 +94,7 @@ package final class OutputFile: Sendable {
       var offset: Int64 = 0
       while let piece = ByteRange(offset, min(size, offset + Self.syncPiece)) {
         if cancellation?.isCancelled == true { throw SystemError("fsync", errno: ECANCELED) }
-        try descriptor.finishWriteback(piece)
+        try RangeSync.finish(piece, of: descriptor.rawValue)
         offset = piece.upperBound
       }
       try descriptor.sync()

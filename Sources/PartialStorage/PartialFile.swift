@@ -174,7 +174,7 @@ package final class PartialFile: ByteSink {
       return (state.onPresent, nextWriteback(&state, range))
     }
     if let failure { throw failure.fetchError("writing \(folder.path)/\(name)") }
-    if let writeback { descriptor.startWriteback(writeback) }
+    if let writeback { RangeSync.begin(writeback, of: descriptor.rawValue) }
     onPresent?(range)
   }
 

@@ -86,7 +86,8 @@ enum ManualFacts {
       term: ".KEY.part",
       text: """
         What has been downloaded so far, in the folder of the target. KEY is made from the URL. It is \
-        gone after success, and after failures that a further run can't mend.
+        gone after success, and after failures that a further run can't mend. A body of up to 1 MiB \
+        is kept in memory for its first second, and has none.
         """),
     Entry(
       term: ".KEY.part.json",

@@ -32,8 +32,8 @@ extension OptionTable {
       "j", "jobs", value: OptionValue("N"), in: .batch,
       "items side by side (default: as it pays)",
       details: """
-        Fetches N items side by side. The default, 0, begins with as many as there are processors and \
-        adds others, up to 32, for as long as they make it faster, but no more than 8 at one host \
+        Fetches N items side by side. The default, 0, begins with two for each processor, and four \
+        at least, and adds others, up to 32, for as long as they make it faster, but no more than 8 at one host \
         unless --max-per-host says so.
         """, environment: "VIDFETCH_JOBS"
     ) { arguments, typed throws(UsageError) in

@@ -127,39 +127,41 @@ final class Reporter {
 
   /// Shows that another run is at work on an item, which is going to be looked at again.
   func hold(_ result: JobResult, job: Int, attempt: Int, at now: Duration) {
-    let voice = voices.first { $0.job == job }
-    voices.removeAll { $0.job == job }
-    postponed[job] = voice
-    if style.progress == .json, let error = result.error {
-      write(
-        JSONEventWriter.object(of: .retry(attempt: attempt, wait: .zero, error: error), job: job))
-    } else if style.verbosity >= 1 {
-      terminal.writeLine(text.postponed(result))
-    }
-    isDirty = true
-    redraw(at: now, isDue: true)
+    _ = setAside(job)
+    announceAttempt(after: attempt, result, job: job, verbosity: 1, at: now)
   }
 
   /// Shows that an item has failed and will be attempted again; its result as JSON.
   func postpone(
     _ result: JobResult, job: Int, attempt: Int, origin: ItemOrigin, at now: Duration
   ) -> JSONObject {
-    let voice = voices.first { $0.job == job }
-    let object = JSONEventWriter.result(
+    let voice = setAside(job)
+    announceAttempt(after: attempt, result, job: job, verbosity: 0, at: now)
+    return JSONEventWriter.result(
       result, job: job, exit: result.code.exitStatus, fraction: voice?.gate.fraction,
       origin: origin)
+  }
+
+  /// Keeps what was shown of an item for its next attempt.
+  private func setAside(_ job: Int) -> ItemVoice? {
+    let voice = voices.first { $0.job == job }
     voices.removeAll { $0.job == job }
     postponed[job] = voice
+    return voice
+  }
+
+  private func announceAttempt(
+    after attempt: Int, _ result: JobResult, job: Int, verbosity: Int, at now: Duration
+  ) {
     if style.progress == .json {
       let error = result.error ?? FetchError(result.code, result.code.rawValue)
       write(
         JSONEventWriter.object(of: .retry(attempt: attempt, wait: .zero, error: error), job: job))
-    } else if style.verbosity >= 0 {
+    } else if style.verbosity >= verbosity {
       terminal.writeLine(text.postponed(result))
     }
     isDirty = true
     redraw(at: now, isDue: true)
-    return object
   }
 
   /// Shows an item's end; its result as JSON.

@@ -105,6 +105,7 @@ package final class ResultsFile {
           patience = .zero
           return false
         }
+        // No lock has a time limit, and one that is held for good must not keep results back.
         usleep(pause)
         pause = min(pause * 2, 20_000)
       default:

@@ -68,11 +68,10 @@ struct BlockShift: Hashable {
     var position = offset
     while position < size {
       if cancellation?.isCancelled == true { throw SystemError("fallocate", errno: ECANCELED) }
-      let (start, count) = (position, min(Self.writeBackPiece, size - position))
-      do throws(SystemError) {
-        // A failure that is told here would not come out of the final fsync any more.
-        _ = try retryingInterrupts("sync_file_range") { vf_finish_writeback(sink, start, count) }
-      } catch  where [ENOSYS, EINVAL, ESPIPE].contains(error.number) {}
+      let count = min(Self.writeBackPiece, size - position)
+      if let piece = ByteRange(offset: position, count: count) {
+        try RangeSync.finish(piece, of: sink)
+      }
       position += count
     }
   }
