@@ -128,4 +128,103 @@ import Testing
     #expect(count.demand(missing: 8 << 20).piece == 1 << 20)
     #expect(count.demand(missing: 100).piece == 256 << 10)
   }
+
+  // MARK: - Bursts
+
+  /// Runs a count against a server that sends each lane a burst, waits, and sends the next.
+  ///
+  /// - Parameters:
+  ///   - period: tenths of a second from burst to burst.
+  ///   - first: bytes of a lane's first burst.
+  ///   - burst: bytes of each further one.
+  /// - Returns: the counts, each with the second from which it held.
+  private func runBursts(
+    _ count: inout LaneCount, seconds: Double, period: Int, first: Int64,
+    isMultiplexed: Bool = false, burst: (LaneCount) -> Int64
+  ) -> [(target: Int, from: Double)] {
+    var bytes: Int64 = 0
+    var began: [Int] = []
+    var targets: [(target: Int, from: Double)] = []
+    var accepted = 0
+    for step in 0..<Int(seconds * 10) {
+      while began.count < count.target {
+        began.append(step)
+        accepted += 1
+      }
+      began = Array(began.prefix(count.target))
+      for start in began where (step - start) % period == 0 {
+        bytes += step == start ? first : burst(count)
+      }
+      count.observe(
+        now: Int64(step + 1) * 100_000_000, bytes: bytes, accepted: accepted,
+        missing: 1 << 40, isMultiplexed: isMultiplexed)
+      if targets.last?.target != count.target {
+        targets.append((count.target, Double(step + 1) / 10))
+      }
+    }
+    return targets
+  }
+
+  @Test(arguments: [2, 3, 4, 5, 7, 10, 20])
+  func aLimitThatComesInBurstsIsSeenAfterTheSecond(period: Int) {
+    for first in [1, 2] {
+      var count = LaneCount(wanted: 0, perHost: nil)
+      let bytes = Int64(period) * 400_000
+      let targets = runBursts(
+        &count, seconds: 12, period: period, first: Int64(first) * bytes
+      ) { _ in bytes }
+      #expect(targets.map(\.target) == [1, 2, 16], "first \(first)")
+      // The second burst, the look that finds it over, and what the trial takes.
+      #expect(targets.last.map { $0.from < Double(period) * 0.225 + 0.5 } == true, "first \(first)")
+    }
+  }
+
+  @Test(arguments: [2, 3, 4, 5, 7, 10, 20])
+  func aFullLinkWithBurstsKeepsOne(period: Int) {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 7) { _, second in
+      Int(second * 10 + 0.5) % period == 0 ? 4e6 * Double(period) : 0
+    }
+    #expect(targets == [1, 2, 1])
+  }
+
+  @Test(arguments: [3, 4, 5, 7, 10])
+  func whereALinkWithBurstsIsFullAtTwoMoreAreGivenBack(period: Int) {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 7) { lanes, second in
+      Int(second * 10 + 0.5) % period == 0 ? 4e6 * Double(period * min(lanes, 2)) : 0
+    }
+    #expect(targets == [1, 2, 16, 2])
+  }
+
+  @Test func aPauseOfASteadyLinkIsNoBurst() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 7) { _, second in
+      (2.0..<2.4).contains(second) || (5.0..<5.4).contains(second) ? 0 : 125e6
+    }
+    #expect(targets == [1, 2, 1])
+  }
+
+  @Test func whatIsNearlyOverIsLeftAloneInBursts() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 2, total: 45_000_000) { _, second in
+      Int(second * 10 + 0.5) % 5 == 0 ? 20e6 : 0
+    }
+    #expect(targets == [1])
+  }
+
+  @Test func aNumberOfThePersonsOwnIsTakenInBursts() {
+    var count = LaneCount(wanted: 3, perHost: nil)
+    let targets = runBursts(&count, seconds: 9, period: 5, first: 2_000_000) { _ in 2_000_000 }
+    #expect(targets.map(\.target) == [3])
+  }
+
+  @Test func burstsOfOneConnectionThatIsSharedLeadToOwnOnes() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = runBursts(&count, seconds: 6, period: 5, first: 0, isMultiplexed: true) {
+      $0.needsConnections ? 2_000_000 : 2_000_000 / Int64($0.target)
+    }
+    #expect(count.needsConnections)
+    #expect(targets.map(\.target) == [1, 2, 16])
+  }
 }

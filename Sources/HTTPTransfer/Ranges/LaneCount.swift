@@ -5,7 +5,8 @@
 ///
 /// It begins with one. Once that has found its pace, a second is tried, at the resource's end; where
 /// the total clearly rises, it stays and more are tried, else it goes back to what was before, and
-/// tries again later and later. A person's own number is taken as it is.
+/// tries again later and later. Where a body comes in bursts, trials last from one silence to beyond
+/// the next. A person's own number is taken as it is.
 package struct LaneCount: Sendable {
   /// The most that are ever used.
   package static let most = 16
@@ -15,6 +16,9 @@ package struct LaneCount: Sendable {
     case opening
     /// More lanes were asked for; `rate` is what the `count` before them brought.
     case trial(count: Int, rate: Double, since: Int64, accepted: Int)
+    /// The same, of a flow in bursts, with the bytes that had come before.
+    case burstTrial(
+      count: Int, cycle: BurstPace.Cycle, since: Int64, bytes: Int64, accepted: Int)
     /// Nothing is tried before this time.
     case settled(until: Int64)
   }
@@ -46,7 +50,10 @@ package struct LaneCount: Sendable {
   private static let worthAnotherTrial = 12.0
 
   /// How many lanes there should be now.
-  package private(set) var target: Int
+  package private(set) var target: Int {
+    // Bursts of so many lanes say nothing of others.
+    didSet { if target != oldValue { bursts = BurstPace() } }
+  }
   /// Where further lanes should begin.
   package private(set) var order: RangeLanes.Order
   /// Whether lanes over one HTTP/2 connection have brought nothing, so that each is to have its own.
@@ -58,14 +65,15 @@ package struct LaneCount: Sendable {
   private let isFixed: Bool
   private var phase = Phase.opening
   private var window: Window?
+  private var bursts = BurstPace()
   private var previousRate: Double?
   /// Windows that have passed since the beginning.
   private var openings = 0
   private var pause = Self.firstPause
   private var bestRate = 0.0
   private var slowWindows = 0
-  /// How long the lanes of a trial took to begin.
-  private var settling: Int64 = 0
+  /// How long the lanes of a trial took to begin; nil until they have.
+  private var settling: Int64?
 
   /// - Parameters:
   ///   - wanted: the person's number; 0 leaves it to what is measured.
@@ -114,8 +122,10 @@ package struct LaneCount: Sendable {
   package mutating func observe(
     now: Int64, bytes: Int64, accepted: Int, missing: Int64, isMultiplexed: Bool
   ) {
+    bursts.observe(now: now, bytes: bytes)
     switch phase {
     case .opening:
+      if beginBurstTrial(bytes: bytes, accepted: accepted, missing: missing, now) { return }
       guard let measured = measure(now, bytes, over: Self.openingWindow) else { return }
       let before = previousRate
       previousRate = measured
@@ -139,13 +149,39 @@ package struct LaneCount: Sendable {
       let areAllThere =
         accepted - acceptedBefore >= target - count || now - since >= Self.trialPatience
       if window == nil, !areAllThere { return }
-      if window == nil { settling = now - since }
+      let settling = self.settling ?? now - since
+      self.settling = settling
       // New connections need some round trips to gain pace; their first answers took one or two.
       let length = max(Self.trialWindow, 2 * settling)
       guard let measured = measure(now, bytes, over: length) else { return }
       endTrial(
         from: count, before, measured, missing: missing, isMultiplexed: isMultiplexed,
         accepted: accepted, now)
+    case .burstTrial(let count, let cycle, let since, let bytesBefore, let acceptedBefore):
+      let areAllThere =
+        accepted - acceptedBefore >= target - count || now - since >= Self.trialPatience
+      if areAllThere, settling == nil { settling = now - since }
+      // From one silence to beyond the next: all that came before brings one burst in that time.
+      let length = max(cycle.period * 5 / 4, (settling ?? now - since) + cycle.period)
+      let gained = bytes - bytesBefore
+      let worth = Self.worthOfBursts(of: target, beside: count)
+      let isEnough = Double(gained) >= worth * cycle.rate * (Double(length) / 1e9)
+      guard isEnough || (settling != nil && now - since >= length) else { return }
+      guard isEnough else {
+        rate = cycle.rate
+        if rejectTrial(from: count, isMultiplexed: isMultiplexed, now) {
+          beginBurstTrial(
+            cycle, count: min(limit, target * 2), bytes: bytes, accepted: accepted, now)
+        }
+        return
+      }
+      // That it is enough is known before the time is over; how much it is isn't.
+      let all = BurstPace.Cycle(
+        bytes: cycle.bytes * Int64(target) / Int64(count), period: cycle.period)
+      rate = all.rate
+      if acceptTrial(missing: missing, now) {
+        beginBurstTrial(all, count: min(limit, target * 8), bytes: bytes, accepted: accepted, now)
+      }
     case .settled(let until):
       if let measured = measure(now, bytes, over: 5 * Self.trialWindow) {
         rate = measured
@@ -155,6 +191,8 @@ package struct LaneCount: Sendable {
       if isFixed {
         target = limit
         phase = .settled(until: .max)
+      } else if bursts.cycle != nil {
+        beginBurstTrial(bytes: bytes, accepted: accepted, missing: missing, now)
       } else if rate > 0, lasts(missing) > Self.worthAnotherTrial {
         beginTrial(count: min(limit, target * 2), accepted: accepted, now)
       }
@@ -177,6 +215,7 @@ package struct LaneCount: Sendable {
   /// What was measured is of a resource that isn't fetched any more.
   package mutating func beginAnew() {
     window = nil
+    bursts = BurstPace()
     previousRate = nil
     openings = 0
     bestRate = 0
@@ -194,6 +233,43 @@ package struct LaneCount: Sendable {
     phase = .trial(count: target, rate: rate, since: now, accepted: accepted)
     target = count
     window = nil
+    settling = nil
+  }
+
+  /// Tries more lanes where bytes come in bursts and the last one is just over, so that the silence
+  /// and the next burst both fall into the trial; returns whether it does.
+  @discardableResult
+  private mutating func beginBurstTrial(
+    bytes: Int64, accepted: Int, missing: Int64, _ now: Int64
+  ) -> Bool {
+    guard !isFixed, bursts.isJustOver, let cycle = bursts.cycle,
+      Double(missing) > Self.worthOpening * cycle.rate
+    else { return false }
+    rate = cycle.rate
+    bestRate = max(bestRate, rate)
+    beginBurstTrial(cycle, count: min(limit, target * 2), bytes: bytes, accepted: accepted, now)
+    return true
+  }
+
+  private mutating func beginBurstTrial(
+    _ cycle: BurstPace.Cycle, count: Int, bytes: Int64, accepted: Int, _ now: Int64
+  ) {
+    guard count > target else {
+      phase = .settled(until: .max)
+      return
+    }
+    phase = .burstTrial(
+      count: target, cycle: cycle, since: now, bytes: bytes, accepted: accepted)
+    target = count
+    window = nil
+    settling = nil
+  }
+
+  /// The least that lanes bring together, in what so many before them did. In less than two periods
+  /// one lane brings a burst or two: half of what all would bring by themselves is beyond doubt.
+  private static func worthOfBursts(of target: Int, beside count: Int) -> Double {
+    if count == 1 { return worthOfSecond }
+    return min(2, 1 + (Double(target) / Double(count) - 1) / 2)
   }
 
   private mutating func endTrial(
@@ -201,25 +277,39 @@ package struct LaneCount: Sendable {
     accepted: Int, _ now: Int64
   ) {
     rate = measured
-    if measured >= before * (count == 1 ? Self.worthOfSecond : Self.worthOfMore) {
-      order = .forwards
-      bestRate = measured
-      slowWindows = 0
-      if target < limit, lasts(missing) > Self.worthMore {
-        beginTrial(count: min(limit, target * 8), accepted: accepted, now)
-      } else {
-        phase = .settled(until: target < limit ? now + pause : .max)
-      }
-    } else if isMultiplexed, !needsConnections {
-      // Perhaps it is the connection that is slow.
+    guard measured >= before * (count == 1 ? Self.worthOfSecond : Self.worthOfMore) else {
+      _ = rejectTrial(from: count, isMultiplexed: isMultiplexed, now)
+      return
+    }
+    if acceptTrial(missing: missing, now) {
+      beginTrial(count: min(limit, target * 8), accepted: accepted, now)
+    }
+  }
+
+  /// Keeps the lanes of a trial; returns whether more are to be tried.
+  private mutating func acceptTrial(missing: Int64, _ now: Int64) -> Bool {
+    order = .forwards
+    bestRate = rate
+    slowWindows = 0
+    window = nil
+    if target < limit, lasts(missing) > Self.worthMore { return true }
+    phase = .settled(until: target < limit ? now + pause : .max)
+    return false
+  }
+
+  /// Goes back to the lanes before a trial; returns whether to try at once with connections of their
+  /// own, as perhaps it is the one connection that is slow.
+  private mutating func rejectTrial(from count: Int, isMultiplexed: Bool, _ now: Int64) -> Bool {
+    target = count
+    window = nil
+    if isMultiplexed, !needsConnections {
       needsConnections = true
       phase = .settled(until: now)
-      target = count
-    } else {
-      target = count
-      phase = .settled(until: now + pause)
-      pause = min(pause * 2, Self.longestPause)
+      return true
     }
+    phase = .settled(until: now + pause)
+    pause = min(pause * 2, Self.longestPause)
+    return false
   }
 
   /// Lanes that together bring far less than they once did may be what slows the server down.
