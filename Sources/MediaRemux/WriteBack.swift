@@ -22,9 +22,10 @@ final class WriteBack: Sendable {
     case end
   }
 
-  /// After so many bytes the disk is told to empty its own cache, which it would else do at the end at
-  /// one go, while everybody waits.
-  private static let flushStep: Int64 = 128 << 20
+  /// After so many bytes and so much time the disk is told to empty its own cache, which it would else
+  /// do at the end at one go, while everybody waits.
+  private static let flushStep: Int64 = 16 << 20
+  private static let flushPause = Duration.milliseconds(100)
 
   private let descriptor: Int32
   private let monitor = Monitor(State())
@@ -59,12 +60,16 @@ final class WriteBack: Sendable {
     do throws(SystemError) {
       try WorkerThread.start("write-back") { [monitor] in
         var unflushed: Int64 = 0
+        var flushed = ContinuousClock.now
         while case .start(let range)? = Self.turn(monitor) {
           RangeSync.begin(range, of: own)
           unflushed += range.count
-          guard unflushed >= Self.flushStep else { continue }
-          unflushed = 0
+          guard unflushed >= Self.flushStep,
+            flushed.duration(to: .now) >= Self.flushPause
+          else { continue }
           _ = fdatasync(own)
+          unflushed = 0
+          flushed = .now
         }
         Glibc.close(own)
       }
