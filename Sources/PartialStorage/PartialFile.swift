@@ -1,5 +1,5 @@
 // The heart: a file that fills up, and the set of its bytes that are present. The transfer thread
-// writes, the job's thread syncs, and readers use the descriptor for what was announced.
+// writes, and readers use the descriptor for what was announced.
 
 package import FetchCore
 import Glibc
@@ -20,10 +20,8 @@ package final class PartialFile: ByteSink {
   static let recordInterval = (bytes: Int64(1 << 20), time: Duration.seconds(1))
   /// A record up to this size is written in place by one call that a kill can't cut in two.
   private static let singlePage = 4096
-  private static let writebackInterval: Int64 = 8 << 20
-  /// A download that is over sooner than this never makes the disk write its part at all, which would
-  /// stand in the way of the output.
-  private static let calm = Duration.seconds(10)
+  /// Records are rewritten so often that others see who is alive.
+  private static let aliveInterval = Duration.seconds(10)
   /// What is lost with the process costs no more than what comes between two records.
   package static let memoryLimit = recordInterval.bytes
 
@@ -34,8 +32,13 @@ package final class PartialFile: ByteSink {
     var unsynced: Int64 = 0
     var received: Int64 = 0
     var lastSync = ContinuousClock.now
+    /// Whether a thread is at it.
+    var isSyncing = false
+    /// What that has failed with, until somebody is told.
+    var syncFailure: SystemError?
+    /// Counts what makes bytes vanish that a sync under way would claim.
+    var losses = 0
     var recordFile: FileDescriptor?
-    var writeback: ByteRange?
     var isGone = false
     /// Whether bytes that were there have gone again: no record may claim them.
     var isSpent = false
@@ -153,14 +156,13 @@ package final class PartialFile: ByteSink {
       throw error.fetchError("writing \(folder.path)/\(name)")
     }
     var failure: SystemError?
-    let (onPresent, writeback) = state.withLock {
-      state -> ((@Sendable (ByteRange) -> Void)?, ByteRange?) in
+    let onPresent = state.withLock { state -> (@Sendable (ByteRange) -> Void)? in
       do throws(SystemError) {
         // Under the lock, since memory may just be on its way to a file.
         try state.place.copy?.write(bytes, at: offset)
       } catch {
         failure = error
-        return (nil, nil)
+        return nil
       }
       state.record.ranges.insert(range)
       state.sinceRecord += range.count
@@ -171,10 +173,9 @@ package final class PartialFile: ByteSink {
       {
         writeRecord(&state)
       }
-      return (state.onPresent, nextWriteback(&state, range))
+      return state.onPresent
     }
     if let failure { throw failure.fetchError("writing \(folder.path)/\(name)") }
-    if let writeback { RangeSync.begin(writeback, of: descriptor.rawValue) }
     onPresent?(range)
   }
 
@@ -194,57 +195,6 @@ package final class PartialFile: ByteSink {
     }
   }
 
-  /// Gathers neighbouring writes, since starting write-back for each is dearer than the write.
-  private func nextWriteback(_ state: inout State, _ range: ByteRange) -> ByteRange? {
-    if let pending = state.writeback, pending.upperBound == range.lowerBound {
-      state.writeback = ByteRange(pending.lowerBound, range.upperBound)
-    } else {
-      state.writeback = range
-    }
-    guard let gathered = state.writeback, gathered.count >= Self.writebackInterval,
-      case .disk = state.place, opened.duration(to: .now) >= Self.calm
-    else { return nil }
-    state.writeback = nil
-    return gathered
-  }
-
-  /// Makes the record's claims durable where it is time.
-  ///
-  /// That is every 10 s: what comes within is fetched again just as fast. On the job's thread.
-  package func syncIfDue() throws(FetchError) {
-    let isDue = state.withLock { state in
-      state.place.file != nil && state.unsynced > 0
-        && state.lastSync.duration(to: .now) >= Self.calm
-    }
-    if isDue { try sync() }
-  }
-
-  /// Makes all bytes that are present now durable, then the record that claims them.
-  ///
-  /// Where that fails, only what was durable before is claimed from then on: the system may have
-  /// dropped the rest, and would not say so a second time.
-  package func sync() throws(FetchError) {
-    let (file, claimed, unsynced) = state.withLock {
-      ($0.place.file, $0.record.ranges, $0.unsynced)
-    }
-    guard let file else { return }
-    do throws(SystemError) {
-      try file.syncData()
-    } catch {
-      state.withLock { state in
-        state.record.ranges = state.record.synced
-        writeRecord(&state)
-      }
-      throw error.fetchError("syncing \(folder.path)/\(name)")
-    }
-    state.withLock { state in
-      state.record.synced = claimed
-      state.unsynced -= unsynced
-      state.lastSync = .now
-      writeRecord(&state)
-    }
-  }
-
   /// Writes the record as things stand, so that a run after this one loses nothing.
   package func flushRecord() {
     state.withLock { writeRecord(&$0) }
@@ -253,7 +203,7 @@ package final class PartialFile: ByteSink {
   /// Shows other machines that the part is still held, be it that nothing comes.
   package func keepAlive() {
     state.withLock { state in
-      if state.lastRecord.duration(to: .now) >= Self.calm { writeRecord(&state) }
+      if state.lastRecord.duration(to: .now) >= Self.aliveInterval { writeRecord(&state) }
     }
   }
 
@@ -337,6 +287,7 @@ package final class PartialFile: ByteSink {
         return error
       }
       state.isSpent = true
+      state.losses += 1
       writeRecord(&state)
       return nil
     }
@@ -383,7 +334,7 @@ package final class PartialFile: ByteSink {
       state.isSpent = false
       state.sinceRecord = 0
       state.unsynced = 0
-      state.writeback = nil
+      state.losses += 1
     }
   }
 

@@ -103,6 +103,24 @@ struct OddPlaceTests {
     expectFailure(outcome, 42, of: run, keepsPart: true)
   }
 
+  /// What is synced behind the job is told to the job.
+  @Test(.enabled(if: Machine.canTrace, "no system call can be traced here"))
+  func diskThatFailsToKeepThePartIsAFailure() throws {
+    let run = try VidfetchRun()
+    let root = run.file("root")
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+    try NoisyFilm.write(to: root + "/noise.mp4", frames: 900)
+    let server = try FaultServer(root: root)
+    let outcome = try run.run(
+      ["--limit-rate", "1M", "-o", "film.mp4", server.url("noise.mp4")],
+      wrapper: [
+        "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+        "inject=fdatasync:error=EIO",
+      ])
+    #expect(outcome.status == .exited(42), "\(outcome.stderr)")
+    #expect(outcome.stderr.contains("syncing"), "\(outcome.stderr)")
+  }
+
   @Test func resultKeepsNoRoomThatItDoesNotNeed() throws {
     let run = try VidfetchRun()
     try NoisyFilm.write(to: run.file("noise.mp4"), frames: 900)
