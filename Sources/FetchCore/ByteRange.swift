@@ -27,6 +27,23 @@ package struct ByteRange: Hashable, Sendable, Codable, CustomStringConvertible {
     ByteRange(max(lowerBound, other.lowerBound), min(upperBound, other.upperBound))
   }
 
+  /// The shortest range that holds both, and what is between them.
+  package func span(with other: ByteRange) -> ByteRange {
+    // Not empty, as neither of them is.
+    ByteRange(min(lowerBound, other.lowerBound), max(upperBound, other.upperBound)) ?? self
+  }
+
+  /// The range cut into runs of `size` bytes, of which the last may be shorter.
+  package func pieces(of size: Int64) -> [ByteRange] {
+    var pieces: [ByteRange] = []
+    var next = lowerBound
+    while let piece = ByteRange(next, upperBound - next > size ? next + size : upperBound) {
+      pieces.append(piece)
+      next = piece.upperBound
+    }
+    return pieces
+  }
+
   package var description: String { "\(lowerBound)..<\(upperBound)" }
 }
 

@@ -6,6 +6,10 @@ import Glibc
 
 /// Write-back of ranges of a file.
 package enum RangeSync {
+  /// What a call that isn't there, isn't allowed or isn't for such files fails with. It says nothing of
+  /// the data, of which the sync of the whole file will.
+  private static let unsupported = [ENOSYS, EINVAL, ESPIPE, EPERM, EACCES, EOPNOTSUPP]
+
   /// Starts it without waiting, so that a later sync finds little to do.
   ///
   /// Only a hint, so that nothing here is a failure. Wraps `sync_file_range(2)`.
@@ -22,6 +26,6 @@ package enum RangeSync {
       _ = try retryingInterrupts("sync_file_range") {
         vf_finish_writeback(descriptor, range.lowerBound, range.count)
       }
-    } catch  where [ENOSYS, EINVAL, ESPIPE].contains(error.number) {}
+    } catch  where unsupported.contains(error.number) {}
   }
 }

@@ -26,6 +26,10 @@ final class WriteBack: Sendable {
   /// do at the end at one go, while everybody waits.
   private static let flushStep: Int64 = 16 << 20
   private static let flushPause = Duration.milliseconds(100)
+  /// No call is about more than this, since nothing can end the process during one.
+  private static let piece: Int64 = 4 << 20
+  /// A flush takes all that is dirty along: with more than this it waits until the disk has caught up.
+  private static let longestBacklog: Int64 = 32 << 20
 
   private let descriptor: Int32
   private let monitor = Monitor(State())
@@ -40,9 +44,7 @@ final class WriteBack: Sendable {
   /// Only a hint: the final fsync is what counts, so nothing here is a failure.
   func start(_ range: ByteRange) {
     let isFirst = monitor.withLock { state in
-      let pending = state.pending ?? range
-      state.pending = ByteRange(
-        min(pending.lowerBound, range.lowerBound), max(pending.upperBound, range.upperBound))
+      state.pending = state.pending?.span(with: range) ?? range
       defer { state.hasThread = true }
       return !state.hasThread
     }
@@ -59,16 +61,23 @@ final class WriteBack: Sendable {
     guard own >= 0 else { return }
     do throws(SystemError) {
       try WorkerThread.start("write-back") { [monitor] in
-        var unflushed: Int64 = 0
+        var unflushed: ByteRange?
         var flushed = ContinuousClock.now
         while case .start(let range)? = Self.turn(monitor) {
-          RangeSync.begin(range, of: own)
-          unflushed += range.count
-          guard unflushed >= Self.flushStep,
-            flushed.duration(to: .now) >= Self.flushPause
+          for piece in range.pieces(of: Self.piece) where !Self.isClosed(monitor) {
+            RangeSync.begin(piece, of: own)
+          }
+          let since = unflushed?.span(with: range) ?? range
+          unflushed = since
+          guard since.count >= Self.flushStep, flushed.duration(to: .now) >= Self.flushPause
           else { continue }
+          for piece in since.pieces(of: Self.piece) where !Self.isClosed(monitor) {
+            // The final fsync is told what has failed here, since it is of another opening.
+            try? RangeSync.finish(piece, of: own)
+          }
+          guard Self.backlog(monitor) <= Self.longestBacklog else { continue }
           _ = fdatasync(own)
-          unflushed = 0
+          unflushed = nil
           flushed = .now
         }
         Glibc.close(own)
@@ -76,6 +85,15 @@ final class WriteBack: Sendable {
     } catch {
       Glibc.close(own)
     }
+  }
+
+  private static func isClosed(_ monitor: Monitor<State>) -> Bool {
+    monitor.withLock { $0.isClosed }
+  }
+
+  /// Bytes that were asked for since the last turn; without end once nobody waits for a flush.
+  private static func backlog(_ monitor: Monitor<State>) -> Int64 {
+    monitor.withLock { $0.isClosed ? .max : $0.pending?.count ?? 0 }
   }
 
   private static func turn(_ monitor: Monitor<State>) -> Turn? {

@@ -14,8 +14,10 @@ extension PartialFile {
   private static let piece: Int64 = 4 << 20
   /// So much may be left to the call that makes all durable, which nothing can end.
   private static let rest: Int64 = 32 << 20
-  /// A disk that is slower than the download never gets there.
+  /// A disk that is slower than the download never gets there. It is made to once a minute, during
+  /// which nothing can end the process.
   private static let passes = 8
+  private static let longest = Duration.seconds(60)
 
   /// Begins to make the record's claims durable, where it is time and that isn't under way.
   ///
@@ -24,23 +26,17 @@ extension PartialFile {
   /// - Parameter calm: how long what comes is left alone.
   /// - Throws: `.output` what a sync that was begun earlier has failed with.
   package func syncIfDue(calm: Duration = PartialFile.calm) throws(FetchError) {
-    let (failure, file) = state.withLock { state -> (SystemError?, FileDescriptor?) in
-      if let failure = state.syncFailure {
-        state.syncFailure = nil
-        return (failure, nil)
-      }
-      guard !state.isSyncing, state.unsynced > 0, let file = state.place.file else {
-        return (nil, nil)
-      }
+    try checkSync()
+    let file = state.withLock { state -> FileDescriptor? in
+      guard !state.isSyncing, state.unsynced > 0, let file = state.place.file else { return nil }
       let pause = state.lastSync.duration(to: .now)
       let isMuch =
         state.unsynced >= Self.much.bytes && pause >= Self.much.time
         && opened.duration(to: .now) >= calm
-      guard pause >= calm || isMuch else { return (nil, nil) }
+      guard pause >= calm || isMuch else { return nil }
       state.isSyncing = true
-      return (nil, file)
+      return file
     }
-    if let failure { throw syncError(failure) }
     guard let file else { return }
     // An opening of its own, so that neither the lock nor the file's life hangs on the thread. An
     // error of the disk that nobody has seen is told to it as well.
@@ -59,6 +55,17 @@ extension PartialFile {
       state.withLock { $0.isSyncing = false }
       try sync()
     }
+  }
+
+  /// Tells what a sync that was begun earlier has failed with.
+  ///
+  /// Bytes that were present may be so no more by then.
+  package func checkSync() throws(FetchError) {
+    let failure = state.withLock { state -> SystemError? in
+      defer { state.syncFailure = nil }
+      return state.syncFailure
+    }
+    if let failure { throw syncError(failure) }
   }
 
   /// Makes all bytes that are present now durable, then the record that claims them.
@@ -83,6 +90,7 @@ extension PartialFile {
   /// The thread's work; between two pieces the part may go, and nothing is to be done any more.
   private static func sync(self part: () -> PartialFile?, _ own: Int32) {
     var walked = ByteRangeSet()
+    var left: Int64 = 0
     for _ in 0..<passes {
       guard let pieces = part()?.unwritten(besides: &walked) else { return }
       do throws(SystemError) {
@@ -94,8 +102,10 @@ extension PartialFile {
         part()?.fail(error)
         return
       }
-      if pieces.reduce(0, { $0 + $1.count }) <= rest { break }
+      left = pieces.reduce(0) { $0 + $1.count }
+      if left <= rest { break }
     }
+    if left > rest, part()?.leavesMore() != false { return }
     guard let claim = part()?.claim() else { return }
     do throws(SystemError) {
       _ = try retryingInterrupts("fdatasync") { fdatasync(own) }
@@ -116,19 +126,25 @@ extension PartialFile {
     var left = present
     for range in synced.ranges + walked.ranges { left.remove(range) }
     walked = present
-    return left.ranges.flatMap { range in
-      stride(from: range.lowerBound, to: range.upperBound, by: Int64.Stride(Self.piece)).compactMap
-      {
-        ByteRange($0, min($0 + Self.piece, range.upperBound))
-      }
+    return left.ranges.flatMap { $0.pieces(of: Self.piece) }
+  }
+
+  /// Whether to make nothing durable this time, as too much is left; tried again when it is due.
+  private func leavesMore() -> Bool {
+    state.withLock { state in
+      guard state.lastSync.duration(to: .now) < Self.longest else { return false }
+      state.isSyncing = false
+      return true
     }
   }
 
   private func fail(_ error: SystemError) {
-    withdraw(claim())
     state.withLock { state in
+      // Told first: the job must not take the bytes for ones that never came.
       state.syncFailure = error
       state.isSyncing = false
+      state.record.ranges = state.record.synced
+      writeRecord(&state)
     }
   }
 

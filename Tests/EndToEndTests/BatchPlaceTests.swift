@@ -68,6 +68,32 @@ struct BatchPlaceTests {
     }
   }
 
+  /// Whether they are waited for or wait for their turn again, each item that was begun gets its result.
+  @Test func whatAnotherRunHeldHasItsLastWordWhenTheBatchIsEnded() throws {
+    let shelf = try FilmShelf(3)
+    let server = try FaultServer(root: shelf.path)
+    let run = try VidfetchRun()
+    let list = try run.list(shelf.names.map { server.url("~rate=2000/\($0)") })
+    let words = ["-i", list, "-d", "out", "-x", "1", "--skip-existing", "--json"]
+    let first = try run.start(words + ["-j", "3"])
+    try waitUntil("its parts") { VidfetchRun.parts(in: run.file("out")).count == 3 }
+    let second = try run.start(words + ["-j", "1", "--progress", "json"])
+    func events(_ kind: String) -> Int {
+      second.stderr.components(separatedBy: "\"event\":\"\(kind)\"").count - 1
+    }
+    try waitUntil("all of them are held") { events("retry") >= 3 }
+    first.signal(SIGKILL)
+    _ = try first.wait()
+    let asked = try server.gets().count
+    try waitUntil("the first is taken up") { try server.gets().count > asked }
+    second.signal(SIGINT)
+    let outcome = try second.wait()
+    #expect(outcome.status == .signalled(SIGINT), "\(outcome.stderr)")
+    #expect(events("start") == 3 && events("result") == 3, "\(outcome.stderr)")
+    let output = try BatchOutput(outcome)
+    #expect(output.results.count == 3 && output.failures == ["signal": 3])
+  }
+
   /// One alone has nothing else to do meanwhile, and nobody else's file will do for it.
   @Test func anItemThatAnotherRunHoldsIsAFailureWhereItsFileWillNotDo() throws {
     let shelf = try FilmShelf(2)

@@ -16,7 +16,7 @@ import VidFetchKit
     let areHeld = [held.hold(item(1), at: .zero), held.hold(item(2), at: .milliseconds(900))]
     #expect(areHeld == [true, true])
     let early = held.takeDue(at: .milliseconds(999))
-    #expect(early.isEmpty && held.contains(2))
+    #expect(early.isEmpty && held.hasHeld(2))
     let due = held.takeDue(at: .seconds(1))
     #expect(due.map(\.job) == [1, 2] && held.isEmpty)
     var now = Duration.seconds(1)
@@ -27,6 +27,19 @@ import VidFetchKit
       let again = held.takeDue(at: now)
       #expect(again.count == 1)
     }
+  }
+
+  @Test func whatWaitsForItsTurnAgainStaysKnownUntilItsEnd() {
+    var held = HeldItems(patience: .seconds(60))
+    let isHeld = held.hold(item(1), at: .zero)
+    let again = held.takeDue(at: .seconds(1))
+    #expect(isHeld && again.count == 1 && held.isEmpty && held.hasHeld(1))
+    #expect(!held.hasHeld(2))
+    held.forget(1)
+    #expect(!held.hasHeld(1))
+    // And what comes then is looked at after a second again.
+    _ = held.hold(item(2), at: .seconds(5))
+    #expect(held.due == .seconds(6))
   }
 
   @Test func patienceEnds() {

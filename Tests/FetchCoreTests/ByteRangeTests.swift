@@ -16,6 +16,22 @@ import Testing
     #expect(range.intersection(try #require(ByteRange(15, 30))) == ByteRange(15, 20))
     #expect(range.intersection(try #require(ByteRange(20, 30))) == nil)
   }
+
+  @Test func spansWhatLiesBetween() throws {
+    let range = try #require(ByteRange(10, 20))
+    #expect(range.span(with: try #require(ByteRange(40, 50))) == ByteRange(10, 50))
+    #expect(try #require(ByteRange(40, 50)).span(with: range) == ByteRange(10, 50))
+    #expect(range.span(with: try #require(ByteRange(12, 13))) == range)
+  }
+
+  @Test func isCutIntoPieces() throws {
+    let range = try #require(ByteRange(10, 20))
+    #expect(range.pieces(of: 4).map(\.description) == ["10..<14", "14..<18", "18..<20"])
+    #expect(range.pieces(of: 5).map(\.count) == [5, 5])
+    #expect(range.pieces(of: .max) == [range])
+    let last = try #require(ByteRange(.max - 5, .max))
+    #expect(last.pieces(of: 3).map(\.count) == [3, 2])
+  }
 }
 
 @Suite struct ByteRangeSetTests {

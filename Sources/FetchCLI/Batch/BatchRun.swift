@@ -407,7 +407,7 @@ final class BatchRun {
   /// Has a last word on what was to be attempted once more when the run was ended.
   private func endPostponed() {
     for (job, waiting) in items.sorted(by: { $0.key < $1.key })
-    where waiting.attempt > 1 || held.contains(job) {
+    where waiting.attempt > 1 || held.hasHeld(job) {
       conclude(waiting.item, interrupted(waiting.item), attempt: 0)
     }
   }

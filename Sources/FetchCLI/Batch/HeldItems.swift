@@ -20,7 +20,8 @@ struct HeldItems {
 
   var isEmpty: Bool { items.isEmpty }
 
-  func contains(_ job: Int) -> Bool { items.contains { $0.job == job } }
+  /// Whether an item was taken in and has not come to its end, be it that it waits for its turn again.
+  func hasHeld(_ job: Int) -> Bool { heldSince[job] != nil }
 
   /// Takes an item in; false where it has been waited for long enough.
   mutating func hold(_ item: BatchItem, at now: Duration) -> Bool {
@@ -33,7 +34,10 @@ struct HeldItems {
   }
 
   /// Forgets an item that has come to its end.
-  mutating func forget(_ job: Int) { heldSince[job] = nil }
+  mutating func forget(_ job: Int) {
+    heldSince[job] = nil
+    if heldSince.isEmpty { wait = Self.firstWait }
+  }
 
   /// Takes out all, where it is time to look at them again.
   mutating func takeDue(at now: Duration) -> [BatchItem] {

@@ -40,7 +40,8 @@ extension OptionTable {
       nil, "retry-max-time", value: OptionValue("TIME"), in: .transfer,
       "no retry this long after the last byte (10m)",
       details: """
-        No attempt is begun once this time has passed since the last new byte. The default is 10m. \
+        No attempt is begun once this time has passed since the last new byte. The default is 10m. In \
+        a list with --archive or --skip-existing, items that another run holds are waited for as long. \
         TIME is a number of seconds, or one with the unit ms, s, m or h.
         """
     ) { arguments, typed throws(UsageError) in arguments.retryMaxTime = try time(typed) },

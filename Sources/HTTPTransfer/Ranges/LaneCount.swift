@@ -162,7 +162,8 @@ package struct LaneCount: Sendable {
         accepted - acceptedBefore >= target - count || now - since >= Self.trialPatience
       if areAllThere, settling == nil { settling = now - since }
       // From one silence to beyond the next: all that came before brings one burst in that time.
-      let length = max(cycle.period * 5 / 4, (settling ?? now - since) + cycle.period)
+      let length = max(
+        2 * Self.trialWindow, cycle.period * 5 / 4, (settling ?? now - since) + cycle.period)
       let gained = bytes - bytesBefore
       let worth = Self.worthOfBursts(of: target, beside: count)
       let isEnough = Double(gained) >= worth * cycle.rate * (Double(length) / 1e9)

@@ -12,26 +12,42 @@ import VideoArchive
 extension JobRun {
   /// Looks for the source in the archive; returns whether the job has ended, as nothing is to be done.
   ///
-  /// - Parameters:
-  ///   - key: names the source where the caller has given no name.
-  ///   - part: the key of the source's part.
-  func endsAsArchived(_ key: ResourceKey, part: ResourceKey) throws(FetchError) -> Bool {
-    guard let archive = request.archive else { return false }
+  /// - Parameter key: names the source's part, and the source where the caller has given it no name.
+  func endsAsArchived(_ key: ResourceKey) throws(FetchError) -> Bool {
+    guard let entry = try lookInArchive(key) else { return false }
+    try removePart(key, leftBeside: entry.path)
+    return !skip(to: entry)
+  }
+
+  /// Looks once more, where nothing was found before the source's part was held: another run may have
+  /// finished it in between, and nobody does any more.
+  func lookAgainInArchive(_ key: ResourceKey) throws(FetchError) -> ArchiveEntry? {
+    guard archived == nil, changedFile == nil else { return nil }
+    defer {
+      target?.replaceable = archived.map { ArchivedFile($0) }
+      target?.changed = changedFile
+    }
+    return try lookInArchive(key)
+  }
+
+  /// Finds what the archive has of a source; nil where it is not there, or the server is to be asked.
+  private func lookInArchive(_ key: ResourceKey) throws(FetchError) -> ArchiveEntry? {
+    guard let archive = request.archive else { return nil }
     let key = archive.key.map { ResourceKey(normalizedURL: $0) } ?? key
     archiveKey = key
     guard
       var entry = try archive.archive.entry(key: key.digest, format: request.format.rawValue)
-    else { return false }
+    else { return nil }
     // An exact path is wanted there, wherever else the film may be.
     if case .file(let path) = request.destination, !JobTarget.isSame(path, entry.path) {
-      return false
+      return nil
     }
     switch try ArchivedFile(entry).look(cancellation) {
     case .gone:
-      return false
+      return nil
     case .changed:
       changedFile = entry.path
-      return false
+      return nil
     case .touched(let modified):
       entry.modified = modified
       try archive.archive.record(entry)
@@ -39,9 +55,7 @@ extension JobRun {
       break
     }
     archived = entry
-    guard !archive.refreshes else { return false }
-    try removePart(part, leftBeside: entry.path)
-    return !skip(to: entry)
+    return archive.refreshes ? nil : entry
   }
 
   /// Ends the job with what the archive has.

@@ -15,14 +15,19 @@ extension JobRun {
 
   func prepareLocal(_ path: String) throws(FetchError) -> Bool {
     let key = LocalSource.key(of: path)
-    if try endsAsArchived(key, part: key) { return false }
+    if try endsAsArchived(key) { return false }
     let (file, status) = try LocalSource.open(path)
     if let archived, archived.weakETag == LocalSource.tag(of: status) {
       try removePart(key, leftBeside: archived.path)
       return skip(to: archived)
     }
-    let (target, lock) = try openTarget(key: key, isLocal: true)
+    let (opened, lock) = try openTarget(key: key, isLocal: true)
     do throws(FetchError) {
+      if let entry = try lookAgainInArchive(key) {
+        lock.remove()
+        return skip(to: entry)
+      }
+      let target = self.target ?? opened
       let name = target.name(from: localProposals)
       if try target.isSatisfied(by: name, source: status) {
         lock.remove()
@@ -40,9 +45,9 @@ extension JobRun {
   }
 
   func prepareRemote(_ address: HTTPFetch.Address) throws(FetchError) -> Bool {
-    if try endsAsArchived(address.key, part: address.key) { return false }
-    let (target, part) = try openTarget(key: address.key, isLocal: false)
-    if let path = target.published(by: part.record) {
+    if try endsAsArchived(address.key) { return false }
+    let (opened, part) = try openTarget(key: address.key, isLocal: false)
+    if let path = opened.published(by: part.record) {
       // The run before this one had done everything but remove its part.
       do throws(FetchError) {
         try archive(published: path, by: part)
@@ -55,7 +60,13 @@ extension JobRun {
       }
       return skip(to: path)
     }
+    let target: JobTarget
     do throws(FetchError) {
+      if let entry = try lookAgainInArchive(address.key) {
+        leave(part, keeping: false)
+        return skip(to: entry)
+      }
+      target = self.target ?? opened
       if let name = target.nameIfKnown, try target.isSatisfied(by: name) {
         leave(part, keeping: false)
         return skip(to: target.path(of: name))

@@ -10,6 +10,7 @@ extension JobRun {
       guard let target, let output, let outcome else {
         throw FetchError(.internal, "there is nothing to publish")
       }
+      try part?.checkSync()
       if let part, let total, !part.ranges.isComplete(total: total) {
         throw FetchError(.internal, "the export ended before the download had")
       }
