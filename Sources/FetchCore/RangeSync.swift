@@ -6,8 +6,9 @@ import Glibc
 
 /// Write-back of ranges of a file.
 package enum RangeSync {
-  /// What a call that isn't there, isn't allowed or isn't for such files fails with. It says nothing of
-  /// the data, of which the sync of the whole file will.
+  /// What a call that isn't there, isn't allowed or isn't for such files fails with.
+  ///
+  /// It says nothing of the data, of which the sync of the whole file will.
   private static let unsupported = [ENOSYS, EINVAL, ESPIPE, EPERM, EACCES, EOPNOTSUPP]
 
   /// Starts it without waiting, so that a later sync finds little to do.

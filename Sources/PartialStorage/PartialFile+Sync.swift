@@ -14,8 +14,9 @@ extension PartialFile {
   private static let piece: Int64 = 4 << 20
   /// So much may be left to the call that makes all durable, which nothing can end.
   private static let rest: Int64 = 32 << 20
-  /// A disk that is slower than the download never gets there. It is made to once a minute, during
-  /// which nothing can end the process.
+  /// A disk that is slower than the download never gets there.
+  ///
+  /// It is made to once a minute, during which nothing can end the process.
   private static let passes = 8
   private static let longest = Duration.seconds(60)
 

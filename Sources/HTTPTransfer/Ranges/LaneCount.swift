@@ -266,8 +266,9 @@ package struct LaneCount: Sendable {
     settling = nil
   }
 
-  /// The least that lanes bring together, in what so many before them did. In less than two periods
-  /// one lane brings a burst or two: half of what all would bring by themselves is beyond doubt.
+  /// The least that lanes bring together, in what so many before them did.
+  ///
+  /// In less than two periods one lane brings a burst or two: half of what all would bring by themselves is beyond doubt.
   private static func worthOfBursts(of target: Int, beside count: Int) -> Double {
     if count == 1 { return worthOfSecond }
     return min(2, 1 + (Double(target) / Double(count) - 1) / 2)
