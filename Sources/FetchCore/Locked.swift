@@ -5,16 +5,16 @@ import Glibc
 
 /// State that several threads change, one at a time.
 ///
-/// SAFETY of `@unchecked Sendable`: `state` is touched only between lock and unlock of `mutex`, which
+/// SAFETY of `@unchecked Sendable`: `cell` is touched only between lock and unlock of `mutex`, which
 /// is a heap cell that lives exactly as long as this object, and never moves.
 package final class Locked<State>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  // Behind the mutex: where it takes no room (`Void`), the thread sanitizer would take the reading of
-  // what follows at the same address for an access to it.
-  private var state: State
+  // Never of no size: a state that is (`Void`) has its neighbour's address, and the thread sanitizer
+  // takes the reading of that, before the lock is had, for an access to the state.
+  private var cell: (state: State, byte: UInt8)
 
   package init(_ state: sending State) {
-    self.state = state
+    cell = (state, 0)
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
@@ -31,6 +31,6 @@ package final class Locked<State>: @unchecked Sendable {
   package func withLock<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    return try body(&state)
+    return try body(&cell.state)
   }
 }

@@ -423,7 +423,8 @@ def d15(bench):
 
 def d16(bench):
     for title, path in (
-            ("three breaks", "~rate=60000/~drop=50000&times=3/resume_a.mp4"),
+            ("three breaks",
+             bench.slow(60000, only_first=False) + "/~drop=50000&times=3/resume_a.mp4"),
             ("must start over", "~rate=60000/~drop=60000&times=1/~norange=1/resume_a.mp4"),
             ("total unknown", "~rate=60000&chunked=1/resume_a.mp4")):
         bench.server.reset()
