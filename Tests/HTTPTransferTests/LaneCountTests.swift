@@ -7,10 +7,13 @@ import Testing
 @Suite struct LaneCountTests {
   /// Runs a count against a link for so many seconds, ten looks a second.
   ///
-  /// - Parameter rate: bytes a second that so many lanes bring together, so many seconds after the
-  ///   beginning.
+  /// - Parameters:
+  ///   - extra: lanes beyond the target that the export waits for, at each second.
+  ///   - rate: bytes a second that so many lanes bring together, so many seconds after the
+  ///     beginning.
   private func run(
     _ count: inout LaneCount, seconds: Double, total: Int64 = 1 << 40, isMultiplexed: Bool = false,
+    extra: (Double) -> Int = { _ in 0 },
     rate: (_ lanes: Int, _ second: Double) -> Double
   ) -> [Int] {
     var bytes = 0.0
@@ -20,12 +23,13 @@ import Testing
     var accepted = 0
     for step in 0..<Int(seconds * 10) {
       let second = Double(step) / 10
-      bytes += rate(count.target, second) / 10
+      let running = max(count.target, 1 + extra(second))
+      bytes += rate(running, second) / 10
       accepted += max(0, count.target - most)
       most = count.target
       count.observe(
-        now: Int64(step + 1) * 100_000_000, bytes: Int64(bytes), accepted: accepted,
-        missing: max(0, total - Int64(bytes)), isMultiplexed: isMultiplexed)
+        now: Int64(step + 1) * 100_000_000, bytes: Int64(bytes), running: running,
+        accepted: accepted, missing: max(0, total - Int64(bytes)), isMultiplexed: isMultiplexed)
       if targets.last != count.target { targets.append(count.target) }
     }
     return targets
@@ -41,6 +45,33 @@ import Testing
     var count = LaneCount(wanted: 0, perHost: nil)
     let targets = run(&count, seconds: 3) { lanes, second in
       4e6 * Double(lanes) + (second < 0.2 ? 40e6 : 0)
+    }
+    #expect(targets == [1, 2, 16])
+  }
+
+  @Test func aLaneForTheExportIsNotTakenForTheFirstOnesPace() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 4, extra: { $0 < 0.7 ? 1 : 0 }) { lanes, _ in
+      4e6 * Double(lanes)
+    }
+    #expect(targets == [1, 2, 16])
+  }
+
+  @Test func aLaneForTheExportThatStaysCounts() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    #expect(
+      run(&count, seconds: 5, extra: { _ in 1 }) { lanes, _ in 4e6 * Double(lanes) } == [1, 2, 16])
+    var full = LaneCount(wanted: 0, perHost: nil)
+    #expect(
+      run(&full, seconds: 5, extra: { _ in 1 }) { lanes, _ in min(8e6, 4e6 * Double(lanes)) } == [
+        1, 2, 16, 2,
+      ])
+  }
+
+  @Test func lanesForTheExportThatComeAgainAndAgainCountTogether() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 6, extra: { Int($0 * 10) % 4 == 3 ? 0 : 1 }) { lanes, _ in
+      4e6 * Double(lanes)
     }
     #expect(targets == [1, 2, 16])
   }
@@ -156,8 +187,8 @@ import Testing
         bytes += step == start ? first : burst(count)
       }
       count.observe(
-        now: Int64(step + 1) * 100_000_000, bytes: bytes, accepted: accepted,
-        missing: 1 << 40, isMultiplexed: isMultiplexed)
+        now: Int64(step + 1) * 100_000_000, bytes: bytes, running: count.target,
+        accepted: accepted, missing: 1 << 40, isMultiplexed: isMultiplexed)
       if targets.last?.target != count.target {
         targets.append((count.target, Double(step + 1) / 10))
       }

@@ -6,7 +6,8 @@
 /// It begins with one. Once that has found its pace, a second is tried, at the resource's end; where
 /// the total clearly rises, it stays and more are tried, else it goes back to what was before, and
 /// tries again later and later. Where a body comes in bursts, trials last from one silence to beyond
-/// the next. A person's own number is taken as it is.
+/// the next. What a lane brings that runs for the export's sake is not taken for the first one's
+/// pace. A person's own number is taken as it is.
 package struct LaneCount: Sendable {
   /// The most that are ever used.
   package static let most = 16
@@ -34,6 +35,8 @@ package struct LaneCount: Sendable {
   private static let trialWindow: Int64 = 200_000_000
   /// A pace that is not steady after so many windows never is.
   private static let mostOpenings = 12
+  /// Lanes beyond the target that have been there so long are taken for granted.
+  private static let crowdPatience: Int64 = 2_000_000_000
   /// How long a trial waits for the responses of all its lanes.
   private static let trialPatience: Int64 = 1_000_000_000
   private static let firstPause: Int64 = 8_000_000_000
@@ -69,6 +72,8 @@ package struct LaneCount: Sendable {
   private var previousRate: Double?
   /// Windows that have passed since the beginning.
   private var openings = 0
+  /// When more lanes than the target were first seen, before anything was tried.
+  private var crowdedSince: Int64?
   private var pause = Self.firstPause
   private var bestRate = 0.0
   private var slowWindows = 0
@@ -116,14 +121,17 @@ package struct LaneCount: Sendable {
   /// - Parameters:
   ///   - now: nanoseconds of a clock that never goes back.
   ///   - bytes: how many came so far, over all lanes.
+  ///   - running: lanes that are at work, those included that the export waits for.
   ///   - accepted: lanes that were accepted so far, those that are over included.
   ///   - missing: bytes that are still to come.
   ///   - isMultiplexed: whether lanes share one connection.
   package mutating func observe(
-    now: Int64, bytes: Int64, accepted: Int, missing: Int64, isMultiplexed: Bool
+    now: Int64, bytes: Int64, running: Int, accepted: Int, missing: Int64, isMultiplexed: Bool
   ) {
     bursts.observe(now: now, bytes: bytes)
     switch phase {
+    case .opening where running > target:
+      isCrowded(by: running, now)
     case .opening:
       if beginBurstTrial(bytes: bytes, accepted: accepted, missing: missing, now) { return }
       guard let measured = measure(now, bytes, over: Self.openingWindow) else { return }
@@ -144,7 +152,7 @@ package struct LaneCount: Sendable {
         return
       }
       rate = bestRate
-      beginTrial(count: min(limit, 2), accepted: accepted, now)
+      beginTrial(count: min(limit, target == 1 ? 2 : target * 8), accepted: accepted, now)
     case .trial(let count, let before, let since, let acceptedBefore):
       let areAllThere =
         accepted - acceptedBefore >= target - count || now - since >= Self.trialPatience
@@ -225,6 +233,18 @@ package struct LaneCount: Sendable {
   }
 
   // MARK: - Decisions
+
+  /// What comes now isn't what the target's lanes bring: it is left out, unless it stays like that.
+  private mutating func isCrowded(by running: Int, _ now: Int64) {
+    window = nil
+    previousRate = nil
+    bursts = BurstPace()
+    let since = crowdedSince ?? now
+    crowdedSince = since
+    guard now - since >= Self.crowdPatience else { return }
+    target = min(limit, running)
+    order = .forwards
+  }
 
   private mutating func beginTrial(count: Int, accepted: Int, _ now: Int64) {
     guard count > target else {

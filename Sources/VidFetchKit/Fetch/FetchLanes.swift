@@ -149,8 +149,8 @@ struct FetchLanes: Sendable {
     guard canSplit else { return steps }
     let missing = total - present.byteCount
     count.observe(
-      now: now, bytes: received, accepted: ranges.acceptances, missing: missing,
-      isMultiplexed: isMultiplexed)
+      now: now, bytes: received, running: busyCount(now), accepted: ranges.acceptances,
+      missing: missing, isMultiplexed: isMultiplexed)
     steps += planWanted(present: present, total: total, received: received, now: now)
     // A single connection is best led by an exchange for all that follows.
     if runs.isEmpty, count.target == 1 { return steps }
