@@ -9,7 +9,7 @@ import Testing
 @Suite struct LoopTests {
   let server = DataServer.shared
 
-  @Test func theOptionsThatKeepUsSafeAreSet() {
+  @Test func theOptionsThatKeepUsSafeAreSet() throws {
     let options = Dictionary(
       uniqueKeysWithValues: TransferOptions.fixed.map { ($0.name, $0.value) })
     let expected: [String: TransferOption.Value] = [
@@ -24,7 +24,13 @@ import Testing
       "HTTP_VERSION": .long(4), "NOPROXY": .text(""),
     ]
     for (name, value) in expected { #expect(options[name] == value, "\(name)") }
-    #expect(TransferOptions.receiveBuffer(rate: nil) == 512 * 1024)
+    #expect(TransferOptions.receiveBuffer(for: nil, rate: nil) == 512 * 1024)
+    #expect(TransferOptions.receiveBuffer(for: .from(7), rate: nil) == 512 * 1024)
+    // Sixteen of them are no more than four others.
+    let piece = RequestedRange.closed(try #require(ByteRange(offset: 7, count: 1 << 30)))
+    #expect(TransferOptions.receiveBuffer(for: piece, rate: nil) == 128 * 1024)
+    #expect(TransferOptions.receiveBuffer(for: piece, rate: 1 << 20) == (1 << 20) / 10)
+    #expect(TransferOptions.receiveBuffer(for: nil, rate: 100) == 1024)
   }
 
   @Test func everyOptionIsTakenByTheLinkedLibcurl() throws {
