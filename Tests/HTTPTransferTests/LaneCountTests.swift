@@ -49,6 +49,35 @@ import Testing
     #expect(targets == [1, 2, 16])
   }
 
+  @Test(arguments: [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1, 1.5, 2, 4, 7])
+  func aLimitThatBeginsLaterIsSeenWithinSeconds(begin: Double) {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: begin + 6) { lanes, second in
+      second < begin ? 25e6 : min(25e6, 4e6 * Double(lanes))
+    }
+    // While the link is full a second brings nothing.
+    #expect(targets == [1, 2, 16] || (begin > 0.6 && targets == [1, 2, 1, 2, 16]), "\(targets)")
+  }
+
+  @Test func aLimitThatBeginsAfterARefusalIsNoReasonToAskAgainBefore() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    _ = run(&count, seconds: 2) { _, _ in 25e6 }
+    count.laneFailed(running: 1, wait: 100_000_000_000, now: 2_000_000_000)
+    let targets = run(&count, seconds: 90) { lanes, second in
+      second < 5 ? 25e6 : 4e6 * Double(lanes)
+    }
+    #expect(targets == [1])
+  }
+
+  @Test func lanesThatWereGivenUpAreTriedAgainOnceTheServerIsQuickAgain() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 60) { lanes, second in
+      second < 4 || second > 12 ? 4e6 * Double(lanes) : 4e6
+    }
+    #expect(targets.starts(with: [1, 2, 16, 8]))
+    #expect(targets.last == 16)
+  }
+
   @Test func aLaneForTheExportIsNotTakenForTheFirstOnesPace() {
     var count = LaneCount(wanted: 0, perHost: nil)
     let targets = run(&count, seconds: 4, extra: { $0 < 0.7 ? 1 : 0 }) { lanes, _ in

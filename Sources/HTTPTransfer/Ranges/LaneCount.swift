@@ -33,6 +33,8 @@ package struct LaneCount: Sendable {
   // In nanoseconds.
   private static let openingWindow: Int64 = 150_000_000
   private static let trialWindow: Int64 = 200_000_000
+  /// Windows of the opening whose best a trial has to exceed.
+  private static let openingMemory = 4
   /// A pace that is not steady after so many windows never is.
   private static let mostOpenings = 12
   /// Lanes beyond the target that have been there so long are taken for granted.
@@ -75,6 +77,10 @@ package struct LaneCount: Sendable {
   /// When more lanes than the target were first seen, before anything was tried.
   private var crowdedSince: Int64?
   private var pause = Self.firstPause
+  /// No more lanes are asked for before this time, as the server wanted none.
+  private var refusedUntil: Int64 = 0
+  /// What the latest windows of the opening brought, in bytes a second.
+  private var openingRates: [Double] = []
   private var bestRate = 0.0
   private var slowWindows = 0
   /// How long the lanes of a trial took to begin; nil until they have.
@@ -139,14 +145,19 @@ package struct LaneCount: Sendable {
       previousRate = measured
       openings += 1
       // The first is a burst, or a connection that gains pace: no measure for what follows.
-      if openings > 1 { bestRate = max(bestRate, measured) }
+      if openings > 1 { openingRates.append(measured) }
+      // Servers that limit a rate often let the first megabytes through at once: what came before
+      // the last few windows is no measure either.
+      openingRates = openingRates.suffix(Self.openingMemory)
+      bestRate = openingRates.max() ?? 0
       guard let before, openings > 2 else { return }
       rate = (before + measured) / 2
       if isFixed {
         phase = .settled(until: .max)
         return
       }
-      let isSteady = measured < before * 1.25 && measured > before * 0.8
+      let isSteady =
+        measured < before * 1.25 && measured > before * 0.8 && measured > bestRate * 0.5
       // More lanes must bring more than the best that one has brought.
       guard isSteady || openings >= Self.mostOpenings, lasts(missing) > Self.worthOpening else {
         return
@@ -178,6 +189,9 @@ package struct LaneCount: Sendable {
       guard isEnough || (settling != nil && now - since >= length) else { return }
       guard isEnough else {
         rate = cycle.rate
+        // The opening's windows may have been peaks.
+        bestRate = rate
+        slowWindows = 0
         if rejectTrial(from: count, isMultiplexed: isMultiplexed, now) {
           beginBurstTrial(
             cycle, count: min(limit, target * 2), bytes: bytes, accepted: accepted, now)
@@ -194,7 +208,7 @@ package struct LaneCount: Sendable {
     case .settled(let until):
       if let measured = measure(now, bytes, over: 5 * Self.trialWindow) {
         rate = measured
-        watchForLoss()
+        watchForLoss(now)
       }
       guard now >= until else { return }
       if isFixed {
@@ -217,7 +231,8 @@ package struct LaneCount: Sendable {
     target = max(1, min(target, running))
     window = nil
     let (until, overflow) = now.addingReportingOverflow(max(wait ?? 0, pause))
-    phase = .settled(until: overflow ? .max : until)
+    refusedUntil = overflow ? .max : until
+    phase = .settled(until: refusedUntil)
     pause = min(pause * 2, Self.longestPause)
   }
 
@@ -227,6 +242,7 @@ package struct LaneCount: Sendable {
     bursts = BurstPace()
     previousRate = nil
     openings = 0
+    openingRates = []
     bestRate = 0
     if case .opening = phase { return }
     if !isFixed { phase = .settled(until: 0) }
@@ -334,14 +350,22 @@ package struct LaneCount: Sendable {
     return false
   }
 
-  /// Lanes that together bring far less than they once did may be what slows the server down.
-  private mutating func watchForLoss() {
+  /// Lanes that together bring far less than they once did may be what slows the server down, which a
+  /// trial of more will tell later; where it is one lane, the server may limit it from now on, which
+  /// a trial tells at once.
+  private mutating func watchForLoss(_ now: Int64) {
     bestRate = max(bestRate, rate)
     slowWindows = rate < bestRate / 3 ? slowWindows + 1 : 0
-    guard slowWindows >= 3, !isFixed, target > 1 else { return }
-    target = max(1, target / 2)
+    guard slowWindows >= 3, !isFixed else { return }
     bestRate = rate
     slowWindows = 0
+    if target > 1 {
+      target = max(1, target / 2)
+      phase = .settled(until: max(refusedUntil, now + pause))
+      pause = min(pause * 2, Self.longestPause)
+    } else {
+      phase = .settled(until: max(refusedUntil, now))
+    }
   }
 
   /// Bytes a second over a window that has passed; nil while it hasn't.
