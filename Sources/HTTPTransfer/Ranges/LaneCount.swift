@@ -245,7 +245,7 @@ package struct LaneCount: Sendable {
     openingRates = []
     bestRate = 0
     if case .opening = phase { return }
-    if !isFixed { phase = .settled(until: 0) }
+    if !isFixed { phase = .settled(until: refusedUntil) }
   }
 
   // MARK: - Decisions
