@@ -91,13 +91,13 @@ import Testing
 
   @Test func aLaneForTheExportThatStaysCounts() {
     var count = LaneCount(wanted: 0, perHost: nil)
-    #expect(
-      run(&count, seconds: 5, extra: { _ in 1 }) { lanes, _ in 4e6 * Double(lanes) } == [1, 2, 16])
+    var targets = run(&count, seconds: 5, extra: { _ in 1 }) { lanes, _ in 4e6 * Double(lanes) }
+    #expect(targets == [1, 2, 4, 16])
     var full = LaneCount(wanted: 0, perHost: nil)
-    #expect(
-      run(&full, seconds: 5, extra: { _ in 1 }) { lanes, _ in min(8e6, 4e6 * Double(lanes)) } == [
-        1, 2, 16, 2,
-      ])
+    targets = run(&full, seconds: 5, extra: { _ in 1 }) { lanes, _ in
+      min(8e6, 4e6 * Double(lanes))
+    }
+    #expect(targets == [1, 2, 4, 2])
   }
 
   @Test func lanesForTheExportThatComeAgainAndAgainCountTogether() {
@@ -105,7 +105,59 @@ import Testing
     let targets = run(&count, seconds: 6, extra: { Int($0 * 10) % 4 == 3 ? 0 : 1 }) { lanes, _ in
       4e6 * Double(lanes)
     }
-    #expect(targets == [1, 2, 16])
+    #expect(targets == [1, 2, 4, 16])
+  }
+
+  /// Lanes for the export one after another are not taken for more and more.
+  @Test func atMostTwoAreTakenWithoutATrial() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 20, extra: { Int($0 * 10) % 3 == 0 ? 1 : 0 }) { _, _ in 25e6
+    }
+    #expect(targets == [1, 2, 4, 2, 4, 2], "\(targets)")
+    var short = LaneCount(wanted: 0, perHost: nil)
+    let few = run(
+      &short, seconds: 8, total: 200_000_000, extra: { [4, 5, 6].contains($0) ? 1 : 0 }
+    ) {
+      _, _ in 25e6
+    }
+    #expect(few == [1])
+  }
+
+  @Test(arguments: [0.0, 0.3, 0.6, 0.9])
+  func afterAStallOneLaneIsLeftAlone(phase: Double) {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 20) { _, second in
+      second > 10 + phase && second < 14.2 + phase ? 0 : 25e6
+    }
+    // The first trial, and the second in its turn.
+    #expect(targets == [1, 2, 1, 2, 1], "\(targets)")
+    #expect(count.order == .backwards)
+  }
+
+  @Test func aLinkThatKeepsFallingIsNotTriedEachTime() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    let targets = run(&count, seconds: 120) { _, second in
+      second.truncatingRemainder(dividingBy: 10) < 6 ? 25e6 : 5e6
+    }
+    #expect(targets.count { $0 > 1 } <= 8, "\(targets)")
+    #expect(targets.max() == 2)
+  }
+
+  @Test func aServersWaitIsNotShortenedByALaterFailure() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    _ = run(&count, seconds: 2) { lanes, _ in 4e6 * Double(lanes) }
+    count.laneFailed(running: 4, wait: 120_000_000_000, now: 2_000_000_000)
+    count.laneFailed(running: 3, wait: nil, now: 2_100_000_000)
+    #expect(run(&count, seconds: 110) { lanes, _ in 4e6 * Double(lanes) } == [3])
+    #expect(run(&count, seconds: 140) { lanes, _ in 4e6 * Double(lanes) }.last == 16)
+  }
+
+  @Test func aSingleLaneThatIsLeftKeepsItsWay() {
+    var count = LaneCount(wanted: 0, perHost: nil)
+    _ = run(&count, seconds: 2) { lanes, _ in 4e6 * Double(lanes) }
+    #expect(count.order == .forwards)
+    count.laneFailed(running: 1, wait: nil, now: 2_000_000_000)
+    #expect(count.order == .backwards)
   }
 
   @Test func aFullLinkKeepsOne() {

@@ -28,7 +28,8 @@ struct TransferOption: Sendable {
 enum TransferOptions {
   /// The receive buffer's size: libcurl's own 16 KiB cost nearly twice the time on a fast link.
   ///
-  /// A range with an end runs beside others, up to sixteen, whose buffers are to stay small together.
+  /// A range with an end mostly runs beside others, up to sixteen, whose buffers together are to stay
+  /// small.
   /// Under a limit it holds a tenth of a second, so that what comes at once is little.
   static func receiveBuffer(for range: RequestedRange?, rate: Int64?) -> Int {
     let most: Int64 = range?.last == nil ? 512 * 1024 : 128 * 1024

@@ -13,7 +13,8 @@ package struct LaneCount: Sendable {
   package static let most = 16
 
   private enum Phase: Sendable {
-    /// One lane, whose pace is still changing by itself.
+    /// Nothing was tried yet: one lane, or two if the export needs them, whose pace still changes by
+    /// itself.
     case opening
     /// More lanes were asked for; `rate` is what the `count` before them brought.
     case trial(count: Int, rate: Double, since: Int64, accepted: Int)
@@ -37,8 +38,10 @@ package struct LaneCount: Sendable {
   private static let openingMemory = 4
   /// A pace that is not steady after so many windows never is.
   private static let mostOpenings = 12
-  /// Lanes beyond the target that have been there so long are taken for granted.
+  /// A lane beyond the first that was there so long, all its times together, is taken for granted.
   private static let crowdPatience: Int64 = 2_000_000_000
+  /// What lies between two looks counts for so much of that at most.
+  private static let longestLook: Int64 = 200_000_000
   /// How long a trial waits for the responses of all its lanes.
   private static let trialPatience: Int64 = 1_000_000_000
   private static let firstPause: Int64 = 8_000_000_000
@@ -74,11 +77,14 @@ package struct LaneCount: Sendable {
   private var previousRate: Double?
   /// Windows that have passed since the beginning.
   private var openings = 0
-  /// When more lanes than the target were first seen, before anything was tried.
-  private var crowdedSince: Int64?
+  /// How long there were two lanes before anything was tried, in nanoseconds.
+  private var crowdedFor: Int64 = 0
+  private var lastLook: Int64?
   private var pause = Self.firstPause
-  /// No more lanes are asked for before this time, as the server wanted none.
+  /// No trial begins before this time, as the server wanted no more lanes.
   private var refusedUntil: Int64 = 0
+  /// No trial begins out of turn before this time.
+  private var lossTrialFrom: Int64 = 0
   /// What the latest windows of the opening brought, in bytes a second.
   private var openingRates: [Double] = []
   private var bestRate = 0.0
@@ -135,9 +141,11 @@ package struct LaneCount: Sendable {
     now: Int64, bytes: Int64, running: Int, accepted: Int, missing: Int64, isMultiplexed: Bool
   ) {
     bursts.observe(now: now, bytes: bytes)
+    let look = min(max(0, now - (lastLook ?? now)), Self.longestLook)
+    lastLook = now
     switch phase {
-    case .opening where running > target:
-      isCrowded(by: running, now)
+    case .opening where running > target && target == 1:
+      leaveOut(look)
     case .opening:
       if beginBurstTrial(bytes: bytes, accepted: accepted, missing: missing, now) { return }
       guard let measured = measure(now, bytes, over: Self.openingWindow) else { return }
@@ -163,7 +171,7 @@ package struct LaneCount: Sendable {
         return
       }
       rate = bestRate
-      beginTrial(count: min(limit, target == 1 ? 2 : target * 8), accepted: accepted, now)
+      beginTrial(count: min(limit, target * 2), accepted: accepted, now)
     case .trial(let count, let before, let since, let acceptedBefore):
       let areAllThere =
         accepted - acceptedBefore >= target - count || now - since >= Self.trialPatience
@@ -207,8 +215,9 @@ package struct LaneCount: Sendable {
       }
     case .settled(let until):
       if let measured = measure(now, bytes, over: 5 * Self.trialWindow) {
+        let before = rate
         rate = measured
-        watchForLoss(now)
+        watchForLoss(since: before, now)
       }
       guard now >= until else { return }
       if isFixed {
@@ -228,10 +237,13 @@ package struct LaneCount: Sendable {
   ///   - running: the lanes that are left.
   ///   - wait: what the server asked for, in nanoseconds.
   package mutating func laneFailed(running: Int, wait: Int64?, now: Int64) {
-    target = max(1, min(target, running))
+    lower(to: max(1, min(target, running)))
     window = nil
+    // Fewer lanes may bring less.
+    bestRate = 0
+    slowWindows = 0
     let (until, overflow) = now.addingReportingOverflow(max(wait ?? 0, pause))
-    refusedUntil = overflow ? .max : until
+    refusedUntil = max(refusedUntil, overflow ? .max : until)
     phase = .settled(until: refusedUntil)
     pause = min(pause * 2, Self.longestPause)
   }
@@ -244,22 +256,20 @@ package struct LaneCount: Sendable {
     openings = 0
     openingRates = []
     bestRate = 0
+    slowWindows = 0
     if case .opening = phase { return }
     if !isFixed { phase = .settled(until: refusedUntil) }
   }
 
   // MARK: - Decisions
 
-  /// What comes now isn't what the target's lanes bring: it is left out, unless it stays like that.
-  private mutating func isCrowded(by running: Int, _ now: Int64) {
+  /// What comes now isn't what one lane brings: it is no measure, unless there are two for long.
+  private mutating func leaveOut(_ look: Int64) {
     window = nil
     previousRate = nil
     bursts = BurstPace()
-    let since = crowdedSince ?? now
-    crowdedSince = since
-    guard now - since >= Self.crowdPatience else { return }
-    target = min(limit, running)
-    order = .forwards
+    crowdedFor += look
+    if crowdedFor >= Self.crowdPatience { target = min(limit, 2) }
   }
 
   private mutating func beginTrial(count: Int, accepted: Int, _ now: Int64) {
@@ -350,22 +360,33 @@ package struct LaneCount: Sendable {
     return false
   }
 
-  /// Lanes that together bring far less than they once did may be what slows the server down, which a
-  /// trial of more will tell later; where it is one lane, the server may limit it from now on, which
-  /// a trial tells at once.
-  private mutating func watchForLoss(_ now: Int64) {
+  /// Has fewer lanes; where one is left, what is tried beside it leaves it its way.
+  private mutating func lower(to count: Int) {
+    target = count
+    if count == 1, !isFixed { order = .backwards }
+  }
+
+  /// Reacts to lanes that together bring far less than they once did.
+  ///
+  /// They may be what slows the server down, which a trial of more will tell later. Where it is one lane
+  /// whose pace is steady again, the server may limit it from now on, which a trial tells at once, though
+  /// not often.
+  private mutating func watchForLoss(since before: Double, _ now: Int64) {
     bestRate = max(bestRate, rate)
     slowWindows = rate < bestRate / 3 ? slowWindows + 1 : 0
     guard slowWindows >= 3, !isFixed else { return }
-    bestRate = rate
-    slowWindows = 0
     if target > 1 {
-      target = max(1, target / 2)
+      lower(to: max(1, target / 2))
       phase = .settled(until: max(refusedUntil, now + pause))
       pause = min(pause * 2, Self.longestPause)
     } else {
+      let isSteady = rate > 0 && rate < before * 1.25 && rate > before * 0.8
+      guard isSteady, now >= lossTrialFrom else { return }
+      lossTrialFrom = now + Self.longestPause
       phase = .settled(until: max(refusedUntil, now))
     }
+    bestRate = rate
+    slowWindows = 0
   }
 
   /// Bytes a second over a window that has passed; nil while it hasn't.

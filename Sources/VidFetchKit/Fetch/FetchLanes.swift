@@ -111,7 +111,7 @@ struct FetchLanes: Sendable {
   /// A further lane failed, or was refused.
   mutating func failed(wait: Int64?, now: Int64) {
     let pause = max(wait ?? 0, wantedPause)
-    wantedFrom = now > .max - pause ? .max : now + pause
+    wantedFrom = max(wantedFrom, now > .max - pause ? .max : now + pause)
     wantedPause = min(wantedPause * 2, Self.longestPause)
     count.laneFailed(running: ranges.acceptedCount, wait: wait, now: now)
   }
