@@ -30,9 +30,14 @@ extension PartialFile {
         guard let (usable, foreign) = try parts(named: names, in: place, givesWay: takesSuffix)
         else { break }
         let found = try dropUnrecorded(usable, in: place, dropped: &dropped)
-        guard let free = names.first(where: { !folder.contains($0) }) ?? found.first?.name else {
-          break
+        // Beside a part that a process of this machine has just made there is no place for another:
+        // `make` fails then, and the next turn finds it held.
+        let isFree: (String) -> Bool = { name in
+          takesSuffix
+            ? !folder.contains(name)
+            : !foreign.contains(name) && !found.contains { $0.name == name }
         }
+        guard let free = names.first(where: isFree) ?? found.first?.name else { break }
         let chosen = try choose(among: found, in: place, removesOthers: !takesSuffix)
         if let chosen, chosen.claim == .adoptable {
           return try part(chosen, in: place, beside: foreign)

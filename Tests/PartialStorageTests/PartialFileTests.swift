@@ -1,6 +1,8 @@
+import Dispatch
 import FetchCore
 import Glibc
 import PartialStorage
+import Synchronization
 import Testing
 
 @Suite struct PartialFileTests {
@@ -30,6 +32,22 @@ import Testing
     #expect(part.name == ".\(key).part" && part.recordName == ".\(key).part.json")
     #expect(key.description.count == 16)
     #expect(part.found == .nothing)
+  }
+
+  /// Whoever makes the part has not locked it yet when another sees it, takes it for left behind and
+  /// removes it.
+  @Test func ofAllWhoOpenAPartAtOnceOneGetsIt() throws {
+    let scratch = try Scratch()
+    for round in 0..<300 {
+      let winners = Mutex<[PartialFile]>([])
+      DispatchQueue.concurrentPerform(iterations: 4) { _ in
+        guard let part = try? open(scratch) else { return }
+        winners.withLock { $0.append(part) }
+      }
+      let parts = winners.withLock { $0 }
+      #expect(parts.count == 1 && parts.first?.name == ".\(key).part", "round \(round)")
+      for part in parts { #expect(part.remove() == nil) }
+    }
   }
 
   @Test func partLeftBehindIsFoundByItsOutput() throws {

@@ -3,7 +3,7 @@ import Foundation
 import PartialStorage
 
 /// A folder that goes with the test.
-final class Scratch {
+final class Scratch: Sendable {
   let path: String
 
   init() throws {

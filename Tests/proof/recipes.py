@@ -38,7 +38,8 @@ VIDEO = {
     "r210": ("-c:v r210 -pix_fmt gbrp10be", "96x64"),
     "v210": ("-c:v v210", "96x64"),
     "svq1": ("-c:v svq1", "96x64"),
-    "rpza": ("-c:v rpza -pix_fmt rgb555", "96x64"),
+    # Other widths than multiples of 64 corrupt the memory of ffmpeg 5.1 on some processors.
+    "rpza": ("-c:v rpza -pix_fmt rgb555", "128x64"),
     "tiff": ("-c:v tiff -pix_fmt rgb24", "96x64"),
     "hap": ("-c:v hap", "96x64"),
     "cfhd": ("-c:v cfhd -pix_fmt yuv422p10le", "160x120"),
