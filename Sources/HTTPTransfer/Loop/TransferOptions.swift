@@ -29,8 +29,7 @@ enum TransferOptions {
   /// The receive buffer's size: libcurl's own 16 KiB cost nearly twice the time on a fast link.
   ///
   /// A range with an end mostly runs beside others, up to sixteen, whose buffers together are to stay
-  /// small.
-  /// Under a limit it holds a tenth of a second, so that what comes at once is little.
+  /// small. Under a limit it holds a tenth of a second, so that what comes at once is little.
   static func receiveBuffer(for range: RequestedRange?, rate: Int64?) -> Int {
     let most: Int64 = range?.last == nil ? 512 * 1024 : 128 * 1024
     guard let rate, rate > 0 else { return Int(most) }
