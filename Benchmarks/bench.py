@@ -105,8 +105,6 @@ class Running:
         os.mkdir(folder)
         count = self.case.count_for(peer)
         try:
-            if self.bench.options.hold_memory:
-                self.bench.options.held.take()
             run = measure.run(self.command(peer), folder, self.enter, self.bench.environment)
             if number == 0 and peer.makes != "nothing":
                 fault, row["remark"], row["output"] = outputs.judge(

@@ -32,10 +32,8 @@ def machine(results):
     """The machine, its load and the versions, in one paragraph."""
     one = results["machine"]
     versions = ["%s %s" % pair for pair in one["versions"].items() if pair[1]]
-    held = " (what is free is held)" if results.get("memory_held") else ""
-    return "%s, %d cores, %.0f GiB%s, Linux %s, %s; load %s; %s; %s." % (
-        one["processor"], one["cores"], one["memory"] / 2**30, held, one["kernel"],
-        one["file_system"],
+    return "%s, %d cores, %.0f GiB, Linux %s, %s; load %s; %s; %s." % (
+        one["processor"], one["cores"], one["memory"] / 2**30, one["kernel"], one["file_system"],
         " to ".join("%.1f" % load for load in results["load"]), ", ".join(versions),
         results["date"])
 

@@ -3,7 +3,7 @@
 
     Benchmarks/run.py [GROUP ...] [--only REGEX] [--vidfetch BIN] [--rounds N] [--budget SECONDS]
                       [--peers NAME,NAME] [--variant 'NAME=OPTIONS' ...] [--scale FACTOR]
-                      [--name NAME [--note TEXT]] [--cache DIR] [--yt-dlp] [--hold-memory]
+                      [--name NAME [--note TEXT]] [--cache DIR] [--yt-dlp]
 
 Groups: files, links, throttled, packets, small, batch; without one, all of them; --only takes the
 cases whose title matches. In a round of a
@@ -20,9 +20,6 @@ written anew; `--render` only does this last step.
 a vidfetch with options. --scale makes the large inputs smaller, for a trial: targets aren't judged
 then. --yt-dlp installs yt-dlp from PyPI into a folder of the cache; a peer that is absent is left
 out by name. Inputs are kept in --cache (default: vidfetch-bench-UID in TMPDIR).
-
---hold-memory is for a guest whose host takes back what is free: a process holds all free memory,
-and lets go of it as commands need it. Nothing else should be at work on the machine then.
 """
 import argparse
 import contextlib
@@ -40,7 +37,6 @@ import bench  # noqa: E402
 import cases  # noqa: E402
 import inputs  # noqa: E402
 import machine  # noqa: E402
-import memory  # noqa: E402
 import peers  # noqa: E402
 import publish  # noqa: E402
 import report  # noqa: E402
@@ -88,7 +84,6 @@ def arguments():
     parser.add_argument("--cache", default=os.path.join(
         tempfile.gettempdir(), "vidfetch-bench-%d" % os.getuid()))
     parser.add_argument("--yt-dlp", action="store_true", dest="yt_dlp")
-    parser.add_argument("--hold-memory", action="store_true", dest="hold_memory")
     parser.add_argument("--render", action="store_true")
     options = parser.parse_args()
     unknown = [name for name in options.groups if name not in cases.GROUPS]
@@ -131,18 +126,12 @@ def main():
         raise SystemExit(str(problem))
     results = {"name": options.name or "last", "note": options.note, "scale": options.scale,
                "date": time.strftime("%Y-%m-%d", time.gmtime()), "load": [os.getloadavg()[0]],
-               "machine": machine.describe(options.vidfetch, options.cache),
-               "memory_held": options.hold_memory, "skipped": [],
+               "machine": machine.describe(options.vidfetch, options.cache), "skipped": [],
                "cases": []}
     if results["load"][0] > 0.5:
         say("this machine is busy (load %.1f): trust CPU and bytes more than times"
             % results["load"][0])
     with contextlib.ExitStack() as stack:
-        if options.hold_memory:
-            say("taking all free memory")
-            options.held = memory.Held()
-            stack.callback(options.held.close)
-            options.held.take()
         bench.measure_all(bench.Bench(options, paths, stack), results, say)
     results["load"].append(os.getloadavg()[0])
     print(report.markdown(results))

@@ -14,7 +14,6 @@ import chart
 import figures
 import inputs
 import measure
-import memory
 import outputs
 import peers
 import publish
@@ -241,24 +240,6 @@ class Outputs(unittest.TestCase):
         self.assertEqual(outputs.wrong(source, {**source, "duration": 5.1}), "")
         self.assertIn("packets", outputs.wrong(source, {**source, "streams": [["video", 10]]}))
         self.assertIn("lasts", outputs.wrong(source, {**source, "duration": 4.0}))
-
-
-class Memory(unittest.TestCase):
-    def test_all_is_held_but_what_stays_free(self):
-        for free, pieces in ((0, 0), (memory.FREE, 0), (memory.FREE + memory.PIECE - 1, 0),
-                             (memory.FREE + 3 * memory.PIECE, 3)):
-            self.assertEqual(memory.pieces_to_take(free), pieces)
-
-    def test_free_memory_is_what_the_kernel_says(self):
-        with tempfile.TemporaryFile() as file:
-            file.write(b"MemTotal:       24683620 kB\nMemFree:        22692536 kB\n")
-            file.flush()
-            self.assertEqual(memory.free_memory(file), 22692536 << 10)
-
-    def test_the_figures_say_that_memory_was_held(self):
-        held = {**results_of(), "memory_held": True}
-        self.assertIn("GiB (what is free is held)", report.machine(held))
-        self.assertNotIn("held", report.machine(results_of()))
 
 
 class Measure(unittest.TestCase):
