@@ -151,6 +151,30 @@ import Testing
     #expect(try finished(extra, room: 2 << 20) == finished(6000, room: 2 << 20))
   }
 
+  @Test(arguments: [1 << 20, 10 << 20])
+  func fileOfSomeMegabytesKeepsARestThatIsNotWorthAPass(_ filling: Int) throws {
+    func finished(_ extraGap: Int, room: Int64) throws -> [UInt8] {
+      let draft = try Draft("last.mp4", extraGap: { $0 + extraGap }, filling: filling)
+      let sink = open(draft.path, O_RDWR)
+      defer {
+        close(sink)
+        unlink(draft.path)
+      }
+      try IndexFirst.finish(sink: sink, gap: draft.gap, room: Int64(draft.moovCount) + room)
+      let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: draft.path)))
+      try Self.expectGood(bytes, draft)
+      return bytes
+    }
+    let wanted = try finished(6000, room: 6000)
+    #expect(try Boxes.first("free", in: wanted)?.count == 6000)
+    // The result is the same whatever was left out at first.
+    #expect(try finished(100, room: 6000) == wanted)
+    #expect(try finished(60_000, room: 6000) == wanted)
+    // More than a fiftieth of the file is given up.
+    let packed = try finished(300_000, room: 300_000)
+    #expect(packed.count == wanted.count - 6000)
+  }
+
   @Test func roomIsReckonedFromTheSource() {
     let listed = IndexRoom(sourceIndex: 100_000, packets: 5000, attachments: 10)
     #expect(listed.bytes(total: nil) == Self.wholeBlocks(115_000 + 4096 + 10))

@@ -21,7 +21,7 @@ package enum IndexFirst {
   ///   - gap: the bytes that were left out for the index, which no box covers; nil where there are
   ///     none: then the index goes right behind `ftyp`.
   ///   - room: the bytes that the index is to have in the end, used or not, whatever the gap was.
-  ///     Of a small file, and where much would stay empty, the index gets just what it takes. The
+  ///     Of a tiny file, and where much would stay empty, the index gets just what it takes. The
   ///     layout then depends on `room` and the file's contents alone. Nil leaves the gap as it is.
   ///   - movesBlocks: false copies, as where the file system can do nothing else.
   ///   - cancellation: looked at between blocks.
@@ -63,6 +63,8 @@ struct FileLayout: Hashable {
   var rest: Int64 { gapCount - moovCount }
 
   /// Below so many bytes of media, moving them costs nothing worth a byte.
+  static let tinyMedia: Int64 = 1 << 20
+  /// Below so many, media that can't stay where it is gets copied, and then leaves nothing empty.
   static let smallMedia: Int64 = 16 << 20
   /// A rest above one part in so many of the file is worth a pass over it.
   static let largestWaste: Int64 = 50
@@ -73,9 +75,10 @@ struct FileLayout: Hashable {
   /// The result is the same where it has to be copied.
   func rest(of room: Int64, index count: Int64) -> Int64 {
     let media = moovStart - mediaStart
-    guard media >= Self.smallMedia else { return 0 }
+    guard media >= Self.tinyMedia else { return 0 }
     let rest = room - count
     if rest >= 8, rest <= (media + count) / Self.largestWaste { return rest }
+    guard media >= Self.smallMedia else { return 0 }
     let beyondBlocks = (rest % BlockShift.blockSize + BlockShift.blockSize) % BlockShift.blockSize
     return (1...7).contains(beyondBlocks) ? beyondBlocks + BlockShift.blockSize : beyondBlocks
   }
